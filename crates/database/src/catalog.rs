@@ -53,7 +53,7 @@ pub struct Orphan {
     pub table: String,
     /// Its column.
     pub column: String,
-    /// The table in which there is no such row.
+    /// The table without the row.
     pub owner: String,
     /// The key that no row has.
     pub key: i64,
@@ -114,7 +114,7 @@ const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.at
      JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1] \
      JOIN pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'f' AND c.conparentid = 0 AND n.nspname = current_schema()";
 
-/// The names of all tables, also of those in which diesel keeps its own records.
+/// The names of all tables, including diesel's own.
 pub fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, DatabaseError> {
     let query = diesel::sql_query(connection.either(POSTGRES_TABLES, SQLITE_TABLES));
     Ok(query
@@ -124,8 +124,7 @@ pub fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, Databa
         .collect())
 }
 
-/// Another schema of PostgreSQL than that of the connection in which there is a table with this
-/// name.
+/// A PostgreSQL schema other than the connection's own that has a table with this name.
 pub fn other_schema_with(
     connection: &mut DatabaseConnection,
     table: &str,
@@ -219,8 +218,8 @@ pub fn orphans(
     Ok(found.into_iter().map(orphan).collect())
 }
 
-/// What SQLite finds wrong with its file; nothing on PostgreSQL, whose pages its own tools look
-/// after.
+/// Errors that SQLite finds in its file. Empty on PostgreSQL, which has its own tools for its
+/// pages.
 pub fn damage(connection: &mut DatabaseConnection) -> Result<Vec<String>, DatabaseError> {
     let DatabaseConnection::Sqlite(inner) = connection else {
         return Ok(Vec::new());

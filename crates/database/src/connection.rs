@@ -46,7 +46,7 @@ macro_rules! with_inner {
 }
 pub use with_inner;
 
-/// As [`with_inner!`], for a statement whose outcome the job does not need:
+/// Like [`with_inner!`], for a statement whose result the job does not need:
 /// `execute_deferred!(connection, |inner| query.execute(inner))`. On PostgreSQL it is sent together
 /// with the next one, COMMIT at the latest, and its failure is that of the next one.
 #[macro_export]

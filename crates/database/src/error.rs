@@ -26,7 +26,7 @@ pub enum DatabaseError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// No connection to the database can be made.
@@ -129,7 +129,7 @@ pub enum DatabaseError {
     Marker {
         /// The marker.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// There is a folder where the file of a SQLite database is to be.
@@ -223,13 +223,13 @@ impl DatabaseError {
         text
     }
 
-    /// Why a transaction could not be ended as it should: what passes is said as such, the rest is
-    /// a lost transaction.
+    /// The error of a failed commit or rollback: a temporary error stays as it is, any other is a
+    /// lost transaction.
     pub(crate) fn from_lost_transaction(error: DieselError) -> Self {
         Self::from(error).at_end_of_transaction()
     }
 
-    /// The same error where it ended a transaction.
+    /// The error as one that ended the transaction.
     pub(crate) fn at_end_of_transaction(self) -> Self {
         if let Self::Query(cause) = self {
             Self::TransactionLost(cause)

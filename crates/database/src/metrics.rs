@@ -47,7 +47,7 @@ pub fn describe() {
     describe_histogram!(
         JOB_DURATION,
         Unit::Seconds,
-        "Time for which a job was run in its transaction, by access."
+        "Time of a job in its transaction, by access."
     );
     describe_histogram!(GROUP_SIZE, Unit::Count, "Writes that shared a transaction.");
     describe_histogram!(

@@ -35,9 +35,9 @@ use crate::stats::{Queue, WriteCounters};
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
-/// Pages in the write-ahead log at which a commit copies them into the database, 16 MiB. Most
-/// changes are of the same pages, such as the ends of indexes, and a page is copied once however
-/// often it stands in the log. With more pages, look-ups in the log take longer.
+/// Size of the write-ahead log, in pages, that makes a commit copy it into the database: 16 MiB.
+/// Most changes are of the same pages, such as the ends of indexes, and a page is copied once
+/// however often it stands in the log. With more pages, look-ups in the log take longer.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// Returns the date of the last change in a database.
@@ -314,7 +314,7 @@ impl WriterThread {
     }
 }
 
-/// What a job waits for whose change cannot have a date yet.
+/// Reason why a change cannot have a date yet, so that its job waits.
 struct DateWait {
     wait: Duration,
     /// The row of the trainee that was changed too often in the last second.

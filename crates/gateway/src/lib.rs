@@ -14,7 +14,8 @@
 //! 1. Add its row (recipe in `adapter-kit`), its handler to a file in `endpoints/`, and the
 //!    handler's name and [`endpoints::Access`] to `endpoints.rs`. The compiler names the places.
 //! 2. If it writes, add a request to `crates/black-box/tests/plans/asking.rs` (test
-//!    `every_query_of_every_endpoint_is_served_by_an_index`). Describe it in `docs/api/4-endpoints.md`.
+//!    `every_query_of_every_endpoint_is_served_by_an_index`). Describe it in
+//!    `docs/api/4-endpoints.md`.
 //!
 //! A query parameter:
 //!

@@ -12,8 +12,9 @@
 //!    `crates/server/src/operations/`. One that depends on the request: `access_log.rs`, like
 //!    `X-Request-Id`. For JSON replies only: `From<ApiResponse>` in
 //!    `crates/gateway/src/response.rs`. For pages only: `headers` in `responses/page.rs`.
-//! 2. Describe it in `docs/api/6-requests-and-replies.md`, section 6.1. Test it like `every_reply_names_its_request`
-//!    (`crates/server/tests/program/observing/logs.rs`); no test finds a missing one.
+//! 2. Describe it in `docs/api/6-requests-and-replies.md`, section 6.1. Test it like
+//!    `every_reply_names_its_request` (`crates/server/tests/program/observing/logs.rs`); no test
+//!    finds a missing one.
 //!
 //! A metric:
 //!

@@ -27,7 +27,7 @@ const DEFAULT_PORT: u16 = 5432;
 
 /// How long a host may take until it can be used, unless the address says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The same, at most, when there are others to be tried.
+/// The limit while there are other addresses to try.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(3);
 
 /// How long a host that did not answer in time is tried after the others.
@@ -62,7 +62,7 @@ pub struct Address {
 
 /// One host of an address.
 pub(crate) struct HostAddress {
-    /// As it is called in messages.
+    /// Its name in messages.
     pub(crate) name: String,
     pub(crate) config: Config,
     /// When it last did not answer in time.

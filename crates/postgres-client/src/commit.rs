@@ -25,7 +25,7 @@ pub(crate) enum StatementKind {
     Begin,
     Commit,
     RollBack,
-    /// It neither begins nor ends a transaction.
+    /// Neither begins nor ends a transaction.
     Other,
 }
 
@@ -35,7 +35,7 @@ impl StatementKind {
         match first.trim_end_matches(';').to_ascii_uppercase().as_str() {
             "BEGIN" => Self::Begin,
             "COMMIT" => Self::Commit,
-            // Also to a savepoint, behind which the transaction is sound again.
+            // Also to a savepoint; the transaction is valid again after that.
             "ROLLBACK" => Self::RollBack,
             _ => Self::Other,
         }

@@ -11,7 +11,7 @@ use crate::connection::{PostgresConnection, ServerInfo};
 use crate::error::{ConnectError, HostError, PostgresError};
 use crate::transport::Transport;
 
-/// The SQLSTATE with which poolers refuse a setting that they cannot make: `protocol_violation`.
+/// The SQLSTATE of poolers for an unsupported setting: `protocol_violation`.
 const PROTOCOL_VIOLATION: &str = "08P01";
 
 /// Asks whether the server is read-only, whether the session is that of this connection, whether
@@ -23,15 +23,14 @@ const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), curren
      (SELECT setting FROM pg_settings WHERE name = 'statement_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')";
 
-/// What is asked of every session from its beginning: a mark by which it is known, the time zone of
-/// all times in the database, the schema of the tables whatever the role has, and how statements
-/// are planned. Options of the address win.
-///
-/// A prepared statement is planned once. Otherwise PostgreSQL plans those anew each time whose
-/// number of rows is a parameter, which takes longer than to run some of them. Such a plan is made
-/// when a table may be empty, and stays while it fills: so it goes through no whole table where
-/// there is an index; which of several is the best one, PostgreSQL knows when it looks at the
-/// table. Where there is none, the cost of the plan says nothing, and must not have it compiled.
+/// Settings of every session from its start: an identifying mark, the time zone of all times in the
+/// database, the schema of the tables regardless of the role, and how statements are planned.
+/// Options of the address win. A prepared statement is planned once. Otherwise PostgreSQL plans
+/// statements with a parameter for the number of rows at each execution, which takes longer than
+/// running some of them. Such a plan is made when a table may be empty, and stays while it fills:
+/// so it goes through no whole table where there is an index; which of several is the best one,
+/// PostgreSQL knows when it looks at the table. Where there is none, the cost of the plan says
+/// nothing, and must not have it compiled.
 const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC -c search_path=public \
      -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off";
 
@@ -59,9 +58,9 @@ pub struct Session {
 /// Which server will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Node {
-    /// One that writes.
+    /// A server that accepts writes.
     Writable,
-    /// One that writes, otherwise one that reads.
+    /// A server that accepts writes, otherwise one that reads.
     PreferWritable,
     /// The first that answers.
     Any,
@@ -202,8 +201,7 @@ fn set_up(
     });
     let value = |at: usize| row.and_then(|row| row.try_get(at).ok().flatten());
     let is_read_only = value(0) == Some("on");
-    // A pooler passes the setting on to nobody, or to some sessions of the server and not to
-    // others.
+    // A pooler passes the setting on to no session of the server, or only to some.
     let is_pooled = value(1) != Some("1");
     let is_durable = value(2) != Some("off");
     let encoding = value(3).unwrap_or_default().to_owned();

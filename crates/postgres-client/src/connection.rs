@@ -160,9 +160,9 @@ impl PostgresConnection {
         outcome
     }
 
-    /// Sends statements that begin a transaction, the last of which is a BEGIN that says `READ
-    /// WRITE`. They are deferred where nothing can be written if they fail; otherwise their answer
-    /// is awaited, and a failure closes the connection.
+    /// Sends statements that begin a transaction; the last one must be a BEGIN with `READ WRITE`.
+    /// They are deferred where nothing can be written if they fail; otherwise their answer is
+    /// awaited, and a failure closes the connection.
     ///
     /// # Errors
     ///
@@ -221,8 +221,8 @@ impl PostgresConnection {
         &self.server.local_settings
     }
 
-    /// Sends a query, and tells who listens to the connection of its beginning and its end. Of one
-    /// that nobody waits for they are those of its sending.
+    /// Sends a query, and reports its start and end to the instrumentation of the connection. For a
+    /// query without a waiting job, these are the start and end of sending.
     fn reporting<T, R>(
         &mut self,
         query: &T,

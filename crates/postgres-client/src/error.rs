@@ -6,7 +6,7 @@ use std::fmt;
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error as DieselError};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-/// The SQLSTATE of a commit of which it is not known whether it happened:
+/// The SQLSTATE of a commit with an unknown outcome:
 /// `transaction_resolution_unknown`.
 pub const OUTCOME_UNKNOWN: &str = "08007";
 
@@ -17,7 +17,7 @@ pub(crate) const CONNECTION_FAILURE: &str = "08006";
 /// The SQLSTATE of a statement in a transaction that has failed: `in_failed_sql_transaction`.
 pub(crate) const FAILED_TRANSACTION: &str = "25P02";
 
-/// Why there is no connection.
+/// Error of connecting.
 #[derive(Debug)]
 pub enum ConnectError {
     /// The address, or a file that it names, cannot be used.
@@ -26,21 +26,21 @@ pub enum ConnectError {
     Hosts(Vec<(String, HostError)>),
 }
 
-/// Why one host could not be used.
+/// Error of one host.
 #[derive(Debug)]
 pub enum HostError {
     /// There was no connection, or it was refused.
     Refused(tokio_postgres::Error),
-    /// It did not answer in time.
+    /// No answer in time.
     TimedOut,
-    /// It answers, and is read-only.
+    /// The host answers, but is read-only.
     ReadOnly,
     /// The session could not be set up.
     Session(DieselError),
 }
 
 impl ConnectError {
-    /// The SQLSTATE with which a host refused the connection, if one did.
+    /// The SQLSTATE of a refused connection, if a host refused it.
     #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
         let Self::Hosts(hosts) = self else {
@@ -228,7 +228,7 @@ impl DatabaseErrorInformation for Reported {
         &self.message
     }
 
-    /// The SQLSTATE, for which diesel has no method.
+    /// The SQLSTATE; diesel has no method for it.
     fn details(&self) -> Option<&str> {
         Some(&self.state)
     }

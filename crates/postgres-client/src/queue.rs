@@ -12,12 +12,12 @@ pub struct QueuedRows(Arc<OnceLock<Vec<Row>>>);
 /// What becomes of the next query.
 #[derive(Debug, Default)]
 pub(crate) enum NextQuery {
-    /// It is sent, with what was queued or deferred before it, and its rows are waited for.
+    /// Sends the statement with the queued and deferred ones before it, and waits for its rows.
     #[default]
     Load,
-    /// It is queued, and has no rows yet.
+    /// Queues the statement; there are no rows yet.
     Queue,
-    /// It was queued, and these are its rows.
+    /// Takes the rows of the queued statement.
     Take(QueuedRows),
 }
 
@@ -34,7 +34,7 @@ impl QueuedRows {
 
     /// The rows; nothing when they have not arrived.
     pub(crate) fn into_rows(self) -> Option<Vec<Row>> {
-        // Whoever put them there has dropped its share by then.
+        // The other owner has dropped its reference by then.
         Arc::into_inner(self.0)?.into_inner()
     }
 }

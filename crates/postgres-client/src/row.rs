@@ -53,7 +53,7 @@ pub struct PostgresRow {
     columns: Arc<[ColumnType]>,
 }
 
-/// The number by which the server knows the type of a column.
+/// The server's number of a column's type.
 #[derive(Debug)]
 struct ColumnType(NonZeroU32);
 

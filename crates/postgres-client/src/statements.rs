@@ -48,7 +48,7 @@ impl ToSql for Parameter {
 
 /// How a statement is known to the server.
 pub(crate) enum Form {
-    /// By the name under which it is prepared.
+    /// Prepared under this name.
     Prepared(Statement),
     /// Not yet: its text goes along with each execution.
     Text(String),

@@ -63,7 +63,7 @@ pub(crate) struct Files {
     /// The certificates of the authorities, or `system` for those of the operating system, which is
     /// the default.
     pub(crate) root: Option<String>,
-    /// The certificate by which the server knows this program, with those of its authorities.
+    /// The certificate of this program for the server, with its chain.
     pub(crate) certificate: Option<String>,
     /// The key of that certificate.
     pub(crate) key: Option<String>,

@@ -23,7 +23,7 @@ use crate::error::{PostgresError, describe};
 /// The half of a connection that drives the socket.
 pub(crate) type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// A statement whose result nobody waits for yet.
+/// A statement whose result was not read yet.
 type Deferred = BoxFuture<'static, Result<(), PostgresError>>;
 
 /// Both halves of a connection.
@@ -186,7 +186,7 @@ impl Transport {
     }
 }
 
-/// A request that was sent, and whose failure is none of the request that reports it.
+/// A sent request whose failure is reported by a later request.
 fn flushed(request: Deferred) -> Deferred {
     Box::pin(async move {
         request

@@ -409,7 +409,7 @@ mod client {
                 .0
                 .to_owned()
         };
-        // Nobody answers at the last one.
+        // No server answers at the last address.
         let (primary, standby, dead) = (host(&primary), host(&standby), "127.0.0.1:1");
         let reached = |hosts: &[&str], node| {
             let url = format!("postgres://postgres@{}/postgres", hosts.join(","));

@@ -1,5 +1,6 @@
-//! The registry's part in a trainee's life, and what only an operator does: each action finds the
-//! trainee of whatever provider, has the domain decide, and saves, in one transaction.
+//! Registry actions on a trainee, and actions that only operators may perform. Each action finds
+//! the trainee of any provider, calls the domain for the decision, and saves the result in one
+//! transaction.
 
 use domain::commands::{Decision, registry};
 use domain::values::trn::{Holder, Trn};
@@ -14,30 +15,30 @@ use storage::store::Store;
 
 use crate::retries::write_blocking_with_retries;
 
-/// What is said of dates that were given for a trainee who missed nothing.
-const DATES_ARE_LEFT: &str =
+/// Appended to the outcome of a reinstatement whose dates do not apply, because the trainee missed
+/// no training.
+const NOT_STORED_DATES: &str =
     "; no date was stored, because the course or the deferral has not begun";
 
-/// What can be done to a trainee outside the API.
+/// An action on a trainee outside the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegistryAction {
-    /// The registry issues a teacher reference number: this one, or, in a sandbox, one that nobody
-    /// has.
+    /// Issues a teacher reference number. `None` draws an unused number, in a sandbox only.
     IssueTrn(Option<Trn>),
-    /// The registry confirms the award.
+    /// Confirms the award.
     Award,
-    /// A deferred trainee came back.
+    /// Reinstates a deferred trainee.
     Reinstate(registry::Reinstatement),
-    /// A recommendation is returned.
+    /// Returns a recommendation.
     ReturnRecommendation,
-    /// A withdrawal is undone.
+    /// Undoes a withdrawal.
     UndoWithdrawal,
-    /// The record is discarded.
+    /// Discards the record.
     Discard,
 }
 
 impl RegistryAction {
-    /// The command that does it, by which the history and the activity log name it.
+    /// The name of the command for the action. The history and the activity log use this name.
     #[must_use]
     pub const fn operation(&self) -> &'static str {
         match self {
@@ -51,28 +52,28 @@ impl RegistryAction {
     }
 }
 
-/// What became of an action.
+/// The result of an action.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Whether anything changed; otherwise it had been done before.
+    /// Whether the record changed; `false` if the action had been performed before.
     pub changed: bool,
-    /// Where the trainee stands, in a few words.
+    /// The status of the trainee, in a few words.
     pub standing: String,
 }
 
-/// Why an action was not done.
+/// The reasons why an action fails.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryActionError {
     /// No trainee has the identifier.
     #[error("no trainee has this identifier")]
     UnknownTrainee,
-    /// A number was to be drawn where only the registry issues them.
-    #[error("in production a TRN comes from the registry, and none is drawn: give the number")]
+    /// A number is required in production, where the registry issues numbers.
+    #[error("a TRN is required: in production only the registry issues TRNs")]
     NumberRequired,
-    /// Nothing is left of the trainee.
+    /// The trainee was erased.
     #[error("the trainee was erased")]
     Erased,
-    /// It cannot be done to this trainee.
+    /// The state or the data of the trainee do not allow the action.
     #[error(transparent)]
     Refused(#[from] registry::RegistryError),
     /// The store failed.
@@ -90,11 +91,11 @@ impl JobError for RegistryActionError {
     }
 }
 
-/// Does something to a trainee; what it was done through stands in the history.
+/// Performs an action on a trainee. The history records `cause`.
 ///
 /// # Errors
 ///
-/// [`RegistryActionError`]; nothing has changed then.
+/// [`RegistryActionError`]; the transaction must then be rolled back.
 pub fn perform(
     session: &mut Session<'_>,
     trainee_id: &str,
@@ -103,7 +104,7 @@ pub fn perform(
 ) -> Result<Outcome, RegistryActionError> {
     match action {
         RegistryAction::IssueTrn(trn) => {
-            let (trn, holders) = number(session, trainee_id, trn.as_ref(), cause)?;
+            let (trn, holders) = choose_trn(session, trainee_id, trn.as_ref(), cause)?;
             apply(session, trainee_id, cause, |provider, trainee| {
                 Ok(registry::issue_trn(
                     &trainee.record,
@@ -118,10 +119,10 @@ pub fn perform(
             Ok(registry::award(&trainee.record, provider.change_date())?)
         }),
         RegistryAction::Reinstate(back) => {
-            let mut dates_are_left = false;
+            let mut dates_do_not_apply = false;
             let outcome = apply(session, trainee_id, cause, |provider, trainee| {
                 let today = provider.today();
-                dates_are_left = *back != registry::Reinstatement::default()
+                dates_do_not_apply = *back != registry::Reinstatement::default()
                     && registry::missed_no_training(&trainee.record, today);
                 Ok(registry::reinstate(
                     &trainee.record,
@@ -130,9 +131,13 @@ pub fn perform(
                     provider.change_date(),
                 )?)
             })?;
-            let left = if dates_are_left { DATES_ARE_LEFT } else { "" };
+            let suffix = if dates_do_not_apply {
+                NOT_STORED_DATES
+            } else {
+                ""
+            };
             Ok(Outcome {
-                standing: outcome.standing + left,
+                standing: outcome.standing + suffix,
                 ..outcome
             })
         }
@@ -158,9 +163,9 @@ pub fn perform(
     }
 }
 
-/// The number to be issued to a trainee, and who else has it: the one that is requested, otherwise
-/// the one that the trainee has, otherwise one that nobody has.
-fn number(
+/// The number to issue to a trainee, and the other holders of a requested number. Without a
+/// requested number, returns the trainee's own number, or else draws an unused one.
+fn choose_trn(
     session: &mut Session<'_>,
     trainee_id: &str,
     requested: Option<&Trn>,
@@ -172,17 +177,17 @@ fn number(
     if session.environment()? == Environment::Production {
         return Err(RegistryActionError::NumberRequired);
     }
-    let mut provider = open(session, trainee_id, cause)?;
-    let trn = match registry::trn_of(&find(&mut provider, trainee_id)?.record) {
+    let mut provider = open_provider(session, trainee_id, cause)?;
+    let trn = match registry::trn_of(&find_trainee(&mut provider, trainee_id)?.record) {
         Some(trn) => trn,
         None => provider.draw_trn()?,
     };
     Ok((trn, Vec::new()))
 }
 
-/// A trainee of a sandbox after what the registry does next: it issues a TRN, confirms the award,
-/// and issues a TRN first where there is none, or a deferred trainee is back since today. `None` in
-/// a state after which nothing follows.
+/// Performs the next step of the registry for a trainee of a sandbox. A submitted trainee gets a
+/// TRN. A recommended trainee gets the award, after a TRN if there is none. A deferred trainee
+/// returns today. Returns `None` in all other states.
 ///
 /// # Errors
 ///
@@ -191,7 +196,8 @@ pub fn advance(
     session: &mut ProviderSession<'_>,
     trainee: &Trainee,
 ) -> Result<Option<Decision<Trainee>>, RegistryActionError> {
-    let (today, now) = (session.today(), session.change_date());
+    let today = session.today();
+    let now = session.change_date();
     let mut with_trn = |trainee: &Trainee| {
         let trn = session.draw_trn()?;
         Ok::<_, RegistryActionError>(registry::issue_trn(trainee, &trn, &[], today, now)?)
@@ -213,7 +219,7 @@ pub fn advance(
     }))
 }
 
-fn open<'a>(
+fn open_provider<'a>(
     session: &'a mut Session<'_>,
     trainee_id: &str,
     cause: Cause<'a>,
@@ -223,7 +229,7 @@ fn open<'a>(
         .ok_or(RegistryActionError::UnknownTrainee)
 }
 
-fn find(
+fn find_trainee(
     provider: &mut ProviderSession<'_>,
     trainee_id: &str,
 ) -> Result<StoredTrainee, RegistryActionError> {
@@ -236,9 +242,8 @@ fn find(
     Ok(trainee)
 }
 
-/// Saves what is decided of a trainee, when it is a change. Only when the trainee was found is it
-/// known when the change is made: nobody else changes it any more, and the provider's `now` comes
-/// after its last change.
+/// Decides on a trainee and saves a change. Finding the trainee locks it and sets the provider's
+/// `now` to a time after the trainee's last change, so `decide` runs after that.
 fn apply(
     session: &mut Session<'_>,
     trainee_id: &str,
@@ -248,8 +253,8 @@ fn apply(
         &StoredTrainee,
     ) -> Result<Decision<Trainee>, RegistryActionError>,
 ) -> Result<Outcome, RegistryActionError> {
-    let mut provider = open(session, trainee_id, cause)?;
-    let trainee = find(&mut provider, trainee_id)?;
+    let mut provider = open_provider(session, trainee_id, cause)?;
+    let trainee = find_trainee(&mut provider, trainee_id)?;
     let decision = decide(&mut provider, &trainee)?;
     if decision.changed {
         provider.update_trainee(&trainee, &decision.record)?;
@@ -260,7 +265,7 @@ fn apply(
     })
 }
 
-/// As [`perform`] for an operator: a change stands in the activity log too.
+/// Like [`perform`], but for an operator: a change is also recorded in the activity log.
 ///
 /// # Errors
 ///
@@ -284,8 +289,8 @@ pub fn perform_for_operator(
     Ok(outcome)
 }
 
-/// As [`perform_for_operator`] for a command that somebody runs, in a transaction of its own, with
-/// retries. Blocks.
+/// Like [`perform_for_operator`], but for a command: runs in its own transaction and retries.
+/// Blocks.
 ///
 /// # Errors
 ///
@@ -296,7 +301,9 @@ pub fn perform_blocking(
     action: &RegistryAction,
     by: &str,
 ) -> Result<Outcome, RegistryActionError> {
-    let (trainee_id, action, by) = (trainee_id.to_owned(), action.clone(), by.to_owned());
+    let trainee_id = trainee_id.to_owned();
+    let action = action.clone();
+    let by = by.to_owned();
     write_blocking_with_retries(store, move |session| {
         perform_for_operator(session, &trainee_id, &action, Actor::operator(&by))
     })

@@ -1,6 +1,4 @@
-//! Erases trainees from the register: in one transaction for each, next to running servers.
-//!
-//! Knows nothing of who asks for it: the command line does.
+//! Erases trainees from the register, each in one transaction, while servers may run.
 
 pub mod rows;
 
@@ -14,37 +12,37 @@ use storage::store::Store;
 
 use crate::retries::write_blocking_with_retries;
 
-/// A trainee that is to be erased.
+/// A trainee to erase.
 #[derive(Debug)]
 pub struct Planned {
     /// The identifier.
     pub trainee_id: String,
-    /// The erasure of one that was erased before.
+    /// The earlier erasure, if the trainee was erased before.
     pub erasure: Option<Erasure>,
-    /// How many entries the history has.
+    /// The number of entries in the history.
     pub entries: usize,
-    /// Other records that may be of the same person.
+    /// Other records that may belong to the same person.
     pub related: Vec<RelatedRecord>,
 }
 
-/// What became of a trainee that was to be erased.
+/// The result of an erasure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was erased now.
+    /// The trainee was erased now.
     Erased(Erasure),
-    /// It was erased before; nothing has changed.
+    /// The trainee had been erased before; nothing changed.
     Before(Erasure),
-    /// The register had nothing of it, and now has the record of the erasure.
+    /// The register had no data of the trainee; only the record of the erasure was added.
     Recorded(Erasure),
 }
 
-/// Why a trainee was not erased.
+/// The reasons why an erasure fails.
 #[derive(Debug, thiserror::Error)]
 pub enum ErasureError {
-    /// The provider has no trainee with the identifier, whoever else may have.
+    /// The provider has no trainee with the identifier.
     #[error("the provider has no trainee with this identifier")]
     UnknownTrainee,
-    /// What would be kept as the ground names the person.
+    /// The ground of the erasure identifies the person.
     #[error(transparent)]
     Ground(#[from] InvalidGround),
     /// The store failed.
@@ -62,12 +60,13 @@ impl JobError for ErasureError {
     }
 }
 
-/// What an erasure of a trainee of that provider would remove, and what else there may be of the
-/// person. Fails when the ground names the person, by a present or a former value.
+/// Lists what an erasure of a trainee of the provider would remove, and other records of the same
+/// person.
 ///
 /// # Errors
 ///
-/// [`ErasureError`].
+/// [`ErasureError`], for example when the ground contains a present or former value that identifies
+/// the person.
 pub fn plan(
     session: &mut Session<'_>,
     ukprn: &str,
@@ -94,11 +93,11 @@ pub fn plan(
     })
 }
 
-/// Erases a trainee of that provider. `by` runs the command, for the history; who ordered the
-/// erasure is a part of the order. Blocks.
+/// Erases a trainee of the provider. The history records `by`, the user of the command; the order
+/// names the person who ordered the erasure. Blocks.
 ///
-/// A trainee that the register does not know, because it is restored from an older backup, is
-/// recorded as erased when the order says that it was.
+/// A trainee missing from the register, for example after restoring an older backup, is recorded as
+/// erased if `order` has the time of an earlier erasure.
 ///
 /// # Errors
 ///
@@ -110,12 +109,10 @@ pub fn erase_blocking(
     order: &ErasureOrder,
     by: &str,
 ) -> Result<Outcome, ErasureError> {
-    let (ukprn, trainee_id, order, by) = (
-        ukprn.to_owned(),
-        trainee_id.to_owned(),
-        order.clone(),
-        by.to_owned(),
-    );
+    let ukprn = ukprn.to_owned();
+    let trainee_id = trainee_id.to_owned();
+    let order = order.clone();
+    let by = by.to_owned();
     write_blocking_with_retries(store, move |session| {
         erase(session, &ukprn, &trainee_id, &order, &by)
     })
@@ -138,7 +135,7 @@ fn erase(
     let mut provider = session
         .open_provider(ukprn, cause)?
         .ok_or(ErasureError::UnknownTrainee)?;
-    // Nobody else erases the trainee from here on.
+    // Locks the trainee against concurrent erasures.
     let found = provider.find_hidden_trainee(trainee_id)?;
     if let Some(erasure) = provider.erasure_of(trainee_id)? {
         return if erasure.ukprn == ukprn {
@@ -155,8 +152,8 @@ fn erase(
             provider.record_erasure(trainee_id, order, 0)?,
         ));
     };
-    // The ground of an erasure that is made again is kept already; to refuse it would leave the
-    // person in the register.
+    // A repeated erasure keeps its stored ground. Checking it again could leave the person in the
+    // register.
     if order.erased_at.is_none() {
         let history = provider
             .history_of(trainee_id)?

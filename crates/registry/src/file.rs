@@ -1,7 +1,7 @@
-//! What became of the rows of a file, each of which asks for an action.
+//! The results of the rows of a file of registry actions.
 //!
-//! Whoever prints or shows it gets the words of a refusal whole; what is stored of an import has no
-//! value of a record.
+//! Commands and pages show the full text of a rejection; stored imports contain no values of
+//! records.
 
 use domain::commands::registry::RegistryError;
 use storage::error::{Refusal, StorageError};
@@ -10,40 +10,40 @@ use storage::observations::imports::{ImportCounts, ImportKind, NewImport, Refuse
 use crate::actions::{Outcome, RegistryAction, RegistryActionError};
 use crate::import::{RowProblem, Stopped};
 
-/// What became of the rows so far.
+/// The results of the rows so far.
 #[derive(Debug, Default)]
 pub struct FileReport {
-    /// Rows that were done.
+    /// Rows whose action was performed.
     pub done: u64,
-    /// Rows that had been done before.
+    /// Rows whose action had been performed before.
     pub unchanged: u64,
-    /// The rows that were refused, in the order of the file.
+    /// The rejected rows, in the order of the file.
     pub refused: Vec<RefusedOrder>,
-    /// Where and why the file was not done to its end, if it was not.
+    /// The line and the reason, if processing stopped before the end of the file.
     pub stopped: Option<Stopped<StopReason>>,
 }
 
-/// Why a file was not done to its end.
+/// The reasons why processing stops before the end of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// Whoever sent it may not do this any more. The line was not done.
+    /// The sender has lost the permission. The line was not processed.
     NotPermitted,
-    /// The server stops. The line was not done.
+    /// The server stops. The line was not processed.
     Stopping,
-    /// The register did not answer at this line, which may have been done.
+    /// The register did not answer. The line may have been processed.
     NoAnswer,
-    /// The file cannot be read from this line on.
+    /// The file is unreadable from this line on.
     Unreadable,
 }
 
-/// A row that was refused.
+/// A rejected row.
 #[derive(Debug)]
 pub struct RefusedOrder {
-    /// The line on which it begins, counted from 1.
+    /// The first line of the row, counted from 1.
     pub line: u64,
-    /// Why, with the identifier of the trainee where there is one.
+    /// The reason, with the identifier of the trainee if the row has one.
     pub problem: String,
-    /// The same without any value of a record.
+    /// The reason without values of a record.
     stored: String,
 }
 
@@ -54,7 +54,7 @@ impl FileReport {
         self.done == 0 && self.unchanged == 0 && self.refused.is_empty() && self.stopped.is_none()
     }
 
-    /// Adds a row that asks for nothing that can be done.
+    /// Adds a row that cannot be read as an action.
     pub fn add_unreadable(&mut self, line: u64, problem: &RowProblem) {
         self.refused.push(RefusedOrder {
             line,
@@ -63,11 +63,11 @@ impl FileReport {
         });
     }
 
-    /// Adds what became of a row.
+    /// Adds the result of a row.
     ///
     /// # Errors
     ///
-    /// When the store failed: then it is not known of the row, and no other should be tried.
+    /// When the store failed. The result of the row is then unknown, and the caller must stop.
     pub fn add(
         &mut self,
         line: u64,
@@ -106,12 +106,12 @@ impl FileReport {
         Ok(())
     }
 
-    /// Notes that neither this line nor one behind it is done.
+    /// Records that this line and all later lines were not processed.
     pub fn stop(&mut self, line: u64, reason: StopReason) {
         self.stopped = Some(Stopped { line, reason });
     }
 
-    /// The rows as they are stored of an import.
+    /// The results in the form that is stored for an import.
     #[must_use]
     pub fn import(&self, action: &RegistryAction) -> NewImport {
         let refused = self.refused.iter().map(|row| RefusedLine {
@@ -132,7 +132,7 @@ impl FileReport {
     }
 }
 
-/// Why an action was refused, without a number, a date or a name.
+/// The reason for a rejection, without a number, a date or a name.
 fn without_values(error: &RegistryActionError) -> &'static str {
     match error {
         RegistryActionError::UnknownTrainee => "no trainee has this identifier",
@@ -140,15 +140,15 @@ fn without_values(error: &RegistryActionError) -> &'static str {
         RegistryActionError::Erased => "the trainee was erased",
         RegistryActionError::Storage(_) => "the register did not answer",
         RegistryActionError::Refused(refused) => match refused {
-            RegistryError::Transition(_) => "not in the state of the trainee",
+            RegistryError::Transition(_) => "not allowed in the state of the trainee",
             RegistryError::Discarded => "the trainee is discarded",
             RegistryError::OtherTrn(_) => "the trainee has another TRN already",
-            RegistryError::TrnOfAnother(_) => "the TRN is that of another person",
+            RegistryError::TrnOfAnother(_) => "the TRN belongs to another person",
             RegistryError::NoTrn => "the trainee has no TRN yet",
             RegistryError::NoOutcomeDate => "the trainee has no outcome_date",
-            RegistryError::NoReturnDate => "the day on which the trainee came back is missing",
-            RegistryError::BeforeDeferral(_) => "the trainee was deferred after that day",
-            RegistryError::DayAhead => "that day is still to come",
+            RegistryError::NoReturnDate => "the date of the return is missing",
+            RegistryError::BeforeDeferral(_) => "the date is before the deferral",
+            RegistryError::DayAhead => "the date is in the future",
             RegistryError::EndNotAfterStart(_) => "itt_end_date must be later than itt_start_date",
             RegistryError::EndTooLate(_) => "itt_end_date is too late",
             RegistryError::EndTooEarly(_) => "itt_end_date is too early",

@@ -1,9 +1,8 @@
-//! Reads files of comma-separated values, and brings schools and training partners from them into
-//! the register.
+//! Reads CSV files, and imports schools and training partners from them.
 //!
-//! A file is read row by row. What a row says is checked here; what differs from the register, and
-//! how it gets there next to a running server, is for [`storage::records::organisations::merge`]. A
-//! row that cannot be used is reported and keeps no other row back.
+//! A file is read row by row. This module checks the rows;
+//! [`storage::records::organisations::merge`] compares them with the register and writes the
+//! differences while servers may run. A rejected row is reported and does not affect the others.
 
 mod file_format;
 mod organisations;
@@ -26,65 +25,65 @@ pub use self::row::Row;
 use self::table::Table;
 use crate::retries::write_blocking_with_retries;
 
-/// What is printed about a file that has only a header row.
+/// The message for a file that has only a header row.
 pub const NO_ROWS: &str = "the file has a header row and no other rows";
 
-/// Something that can be read from a row.
+/// A value that can be read from a row.
 pub trait Importable: Sized {
-    /// The columns that are read, by the names in the header row.
+    /// The required columns, by their names in the header row.
     const COLUMNS: &'static [&'static str];
 
-    /// The columns that are read where the file has them.
+    /// The columns that a file may omit.
     const OPTIONAL_COLUMNS: &'static [&'static str] = &[];
 
     /// Reads a row.
     ///
     /// # Errors
     ///
-    /// Why the row is refused.
+    /// The reason for rejecting the row.
     fn from_row(row: &Row<'_>) -> Result<Self, RowProblem>;
 }
 
-/// An organisation that can be read from a row, with what its import is called.
+/// An organisation that can be read from a row, with the kind and the command of its import.
 pub trait ImportableOrganisation: Importable + Organisation {
-    /// What the file is about.
+    /// The kind of the import.
     const KIND: ImportKind;
-    /// The command that imports it.
+    /// The command of the import.
     const OPERATION: &'static str;
 }
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Debug)]
 pub struct Report {
-    /// What became of the rows that were accepted.
+    /// The counts of the accepted rows.
     pub merged: Merged,
-    /// The rows that were refused, in the order of the file.
+    /// The rejected rows, in the order of the file.
     pub refused: Vec<RefusedRow>,
-    /// Where the file was not done to its end.
+    /// The line and the reason, if the import stopped before the end of the file.
     pub stopped: Option<Stopped<ImportError>>,
-    /// Whether the report was stored.
+    /// Whether the report could be stored.
     pub stored: Result<(), StorageError>,
 }
 
-/// Where and why a file was not done to its end.
+/// Processing of a file stopped before its end: the line and the reason.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopped<R> {
-    /// The first line of which it is not certain that it was done, counted from 1.
+    /// The first line whose result is uncertain, counted from 1.
     pub line: u64,
-    /// Why.
+    /// The reason.
     pub reason: R,
 }
 
-/// A row that was refused.
+/// A rejected row.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RefusedRow {
-    /// The line on which the row begins, counted from 1.
+    /// The first line of the row, counted from 1.
     pub line: u64,
-    /// Why.
+    /// The reason.
     pub problem: RowProblem,
 }
 
-/// Why a row is refused.
+/// The reasons for rejecting a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowProblem {
     /// The row is longer or shorter than the header.
@@ -95,35 +94,34 @@ pub enum RowProblem {
         /// Columns of the header row.
         expected: usize,
     },
-    /// A quote is opened in the row and closed nowhere, so the rest of the file is taken for a part
-    /// of the row.
+    /// A quote is never closed, so the row takes in the rest of the file.
     #[error("a quote is opened and never closed; no row after this one was read")]
     Unclosed,
-    /// The URN is missing or has another form.
+    /// The URN is missing or malformed.
     #[error("URN must be 6 digits")]
     BadUrn,
-    /// The URN stands for no school and no partner.
+    /// The URN is reserved for special values.
     #[error("the URN is reserved: no school and no training partner has it")]
     ReservedUrn,
-    /// The UKPRN has another form.
+    /// The UKPRN is malformed.
     #[error("UKPRN must be 8 digits")]
     BadUkprn,
     /// Another training partner is stored with the UKPRN.
     #[error("another training partner has the UKPRN {0}")]
     UkprnInUse(String),
-    /// The row has neither number.
+    /// The row has neither a URN nor a UKPRN.
     #[error("there is neither a URN nor a UKPRN")]
     NoNumber,
-    /// The teacher reference number has another form.
+    /// The teacher reference number is malformed.
     #[error(transparent)]
     BadTrn(#[from] MalformedTrn),
-    /// A date has another form, or is none.
+    /// A date is malformed or does not exist.
     #[error("{0} must be a date of the form YYYY-MM-DD")]
     BadDate(&'static str),
-    /// A timestamp has another form, or is none.
+    /// A timestamp is malformed or does not exist.
     #[error("{0} must be a timestamp of the form YYYY-MM-DDThh:mm:ss.sssZ")]
     BadTimestamp(&'static str),
-    /// A column that must say something is blank.
+    /// A required value is blank.
     #[error("{0} is blank")]
     Blank(&'static str),
     /// A text is too long.
@@ -131,7 +129,7 @@ pub enum RowProblem {
     TooLong {
         /// The column.
         column: &'static str,
-        /// The longest text that is accepted.
+        /// The maximum length, in characters.
         max: usize,
     },
     /// An earlier row has the same number.
@@ -145,7 +143,7 @@ pub enum RowProblem {
 }
 
 impl RowProblem {
-    /// The words without any value of the row.
+    /// The message without values of the row.
     #[must_use]
     pub fn without_values(&self) -> String {
         match self {
@@ -166,25 +164,25 @@ impl RowProblem {
     }
 }
 
-/// Why a file is not imported, or not to its end.
+/// The reasons why an import fails or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Unreadable(#[from] io::Error),
-    /// The file is of another format.
+    /// The file has another format.
     #[error("{0}")]
     Format(FileFormat),
-    /// Columns are missing.
+    /// Required columns are missing.
     #[error(
         "the first row of the file must name the columns {}; it does not name {}",
         list(.needed),
         list(.missing)
     )]
     MissingColumns {
-        /// The columns that are read.
+        /// The required columns.
         needed: &'static [&'static str],
-        /// Those of them that the file does not have.
+        /// The missing ones.
         missing: Vec<&'static str>,
     },
     /// The header row names a column twice.
@@ -203,13 +201,13 @@ fn list(columns: &[&str]) -> String {
         .join(", ")
 }
 
-/// Brings the organisations of a file into the register, and stores what it came to. Blocks. Where
-/// the file or the store fails on the way, the report says so: what was written before stays, and
-/// the same import can be made again.
+/// Imports the organisations of a file and stores the report. Blocks. If the file or the store
+/// fails during the import, the report contains the failure: earlier changes remain, and the import
+/// can be repeated.
 ///
 /// # Errors
 ///
-/// Why nothing of the file was imported.
+/// When nothing of the file was imported.
 pub fn import<O: ImportableOrganisation>(
     store: &Store,
     file: impl Read,
@@ -217,12 +215,12 @@ pub fn import<O: ImportableOrganisation>(
 ) -> Result<Report, ImportError> {
     let mut table = Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
     let mut merge = Merge::<O>::begin(store)?.by(by);
-    // The first line behind those that are done.
-    let mut not_done = 2;
+    // The first line that is not certainly stored.
+    let mut first_uncertain = 2;
     let mut refused = Vec::new();
-    let read = read(&mut table, |line, row: Result<O, RowProblem>| {
+    let read = read_unique_rows(&mut table, |line, row: Result<O, RowProblem>| {
         if !merge.is_waiting() {
-            not_done = line;
+            first_uncertain = line;
         }
         let row = row.and_then(|organisation| match merge.number_in_use(&organisation) {
             Some(number) => Err(RowProblem::UkprnInUse(number.to_owned())),
@@ -233,13 +231,13 @@ pub fn import<O: ImportableOrganisation>(
             Err(problem) => refused.push(RefusedRow { line, problem }),
         }
         if !merge.is_waiting() {
-            not_done = line + 1;
+            first_uncertain = line + 1;
         }
         Ok(())
     });
     let written = read.and_then(|()| Ok(merge.finish()?));
     let stopped = written.err().map(|reason| Stopped {
-        line: not_done,
+        line: first_uncertain,
         reason,
     });
     let mut report = Report {
@@ -248,7 +246,8 @@ pub fn import<O: ImportableOrganisation>(
         stopped,
         stored: Ok(()),
     };
-    let (import, by) = (report.import::<O>(), by.to_owned());
+    let import = report.import::<O>();
+    let by = by.to_owned();
     report.stored = write_blocking_with_retries(store, move |session| {
         session
             .record_import(Actor::operator(&by), &import)
@@ -264,7 +263,7 @@ impl Report {
         self.merged == Merged::default() && self.refused.is_empty() && self.stopped.is_none()
     }
 
-    /// The report as it is stored.
+    /// The report in the form that is stored.
     fn import<O: ImportableOrganisation>(&self) -> NewImport {
         let Merged {
             added,
@@ -289,23 +288,22 @@ impl Report {
     }
 }
 
-/// Reads all rows of a file, and gives each with the line on which it begins. Stops when one is not
-/// taken.
+/// Reads all rows of a file. Passes each row and its first line to `take`. Stops when `take` fails.
 ///
 /// # Errors
 ///
-/// Why the file was not read to its end.
+/// When the file cannot be read to its end, or the error of `take`.
 pub fn each_row<R: Importable>(
     file: impl Read,
     take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
-    rest(
+    read_rows(
         &mut Table::open(file, R::COLUMNS, R::OPTIONAL_COLUMNS)?,
         take,
     )
 }
 
-fn rest<R: Importable>(
+fn read_rows<R: Importable>(
     table: &mut Table<impl Read>,
     mut take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
@@ -318,13 +316,13 @@ fn rest<R: Importable>(
     Ok(())
 }
 
-/// Reads all rows, and refuses those with a number that an earlier row has.
-fn read<O: Importable + Organisation>(
+/// Reads all rows, and rejects rows whose number an earlier row has.
+fn read_unique_rows<O: Importable + Organisation>(
     table: &mut Table<impl Read>,
     mut take: impl FnMut(u64, Result<O, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut lines = HashMap::new();
-    rest(table, |line, row: Result<O, RowProblem>| {
+    read_rows(table, |line, row: Result<O, RowProblem>| {
         let row = row.and_then(|organisation| {
             for number in organisation.numbers() {
                 if let Some(first) = lines.get(number) {

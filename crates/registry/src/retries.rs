@@ -1,7 +1,4 @@
-//! Writes that are tried again while that may help: nothing of the last attempt was kept, and what
-//! was in its way may be gone.
-//!
-//! Knows nothing of what is written.
+//! Retries of writes after temporary failures. A failed attempt has changed nothing.
 
 use std::sync::Arc;
 use std::thread;
@@ -11,14 +8,14 @@ use storage::error::{DatabaseError, JobError, StorageError};
 use storage::session::Session;
 use storage::store::Store;
 
-/// How often a write is tried that met another one.
+/// The maximum number of attempts after conflicts with other writes.
 const ATTEMPTS: usize = 5;
-/// How long a command waits at most, in all attempts, until the date of one change is due.
+/// The maximum time that a command waits, over all attempts, until the date of a change is due.
 const MAX_DATE_WAIT_OF_COMMANDS: Duration = Duration::from_secs(300);
-/// How long a page waits for it.
+/// The maximum time that a page waits until the date of a change is due.
 const MAX_DATE_WAIT_OF_PAGES: Duration = Duration::from_secs(5);
 
-/// The attempts at one write.
+/// The state of the attempts at one write.
 struct Attempts {
     made: usize,
     begun: Instant,
@@ -34,7 +31,7 @@ impl Attempts {
         }
     }
 
-    /// How long to wait before the next attempt; `None` where there is no other.
+    /// The pause before the next attempt, or `None` to give up.
     fn wait_after(&mut self, error: &impl JobError) -> Option<Duration> {
         match error.storage_error() {
             Some(
@@ -55,13 +52,13 @@ impl Attempts {
     }
 }
 
-/// Runs a job of a command, and runs it again a few times while another process keeps the database
-/// busy, when what the job had read was changed meanwhile, and when the date of the change is due.
+/// Runs a job of a command in a transaction. Retries while another process keeps the database busy,
+/// when data changed after the job had read it, and when the date of a change is not due yet.
 /// Blocks.
 ///
 /// # Errors
 ///
-/// Those of the job; nothing has changed then.
+/// Errors of the job or the store; nothing has changed then.
 pub fn write_blocking_with_retries<T, E>(
     store: &Store,
     job: impl Fn(&mut Session<'_>) -> Result<T, E> + Send + Sync + 'static,
@@ -81,11 +78,12 @@ where
     }
 }
 
-/// As [`write_blocking_with_retries`], for a page.
+/// Like [`write_blocking_with_retries`], but for a page: async, and with a shorter limit for
+/// waiting.
 ///
 /// # Errors
 ///
-/// Those of the job; nothing has changed then.
+/// Errors of the job or the store; nothing has changed then.
 pub async fn write_with_retries<T, E>(
     store: &Store,
     job: impl Fn(&mut Session<'_>) -> Result<T, E> + Send + Sync + 'static,
@@ -123,7 +121,7 @@ mod tests {
         store
     }
 
-    /// A job that fails with an error so often, and how often it was run.
+    /// A job that fails the given number of times, and the counter of its runs.
     fn failing(
         error: fn() -> StorageError,
         times: usize,
@@ -141,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_is_tried_again_a_few_times_where_that_may_help() {
+    fn write_with_temporary_error_is_retried_up_to_limit() {
         let database = Database::fresh();
         let store = store(&database);
         let due = || {
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_tries_again_too() {
+    fn command_after_stale_read_is_retried() {
         let database = Database::fresh();
         let store = store(&database);
         let (runs, job) = failing(|| StorageError::Stale, 2);

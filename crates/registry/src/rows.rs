@@ -1,4 +1,4 @@
-//! What the rows of the files say: a trainee, and what is special about the action.
+//! The rows of files of registry actions: a trainee, and the data of the action.
 
 use std::io::Read;
 
@@ -14,32 +14,30 @@ const TRN: &str = "trn";
 const DATE: &str = "date";
 const ITT_END_DATE: &str = "itt_end_date";
 
-/// A row that asks for an action.
+/// A row that requests an action.
 pub trait Order: Importable {
-    /// The identifier of the trainee, and the action: that of the command, with what the row says
-    /// of it.
+    /// The identifier of the trainee, and the action of the command with the data of the row.
     fn order(self, action: &RegistryAction) -> (String, RegistryAction);
 }
 
-/// A trainee.
+/// A row with a trainee.
 #[derive(Debug)]
 pub struct PlainRow(String);
 
-/// A trainee and a number; a blank one is drawn.
+/// A row with a trainee and a number. A blank number means that one is drawn.
 #[derive(Debug)]
 pub struct NumberRow(String, Option<Trn>);
 
-/// A trainee and what is said of the return.
+/// A row with a trainee and the dates of the return.
 #[derive(Debug)]
 pub struct ReturnRow(String, Reinstatement);
 
-/// Reads all rows of a file that asks for an action, and gives each with the line on which it
-/// begins: the identifier of the trainee, and the action with what the row says of it. Stops when
-/// one is not taken.
+/// Reads all rows of a file of actions. Passes the first line of each row, the identifier of the
+/// trainee and the action to `take`. Stops when `take` fails.
 ///
 /// # Errors
 ///
-/// Why the file was not read to its end.
+/// When the file cannot be read to its end, or the error of `take`.
 pub fn each_order(
     action: &RegistryAction,
     file: impl Read,

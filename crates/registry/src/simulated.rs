@@ -1,8 +1,8 @@
-//! Plays the registry in a sandbox: issues a number some time after the submission, and confirms an
-//! award as long after the recommendation.
+//! Simulates the registry in a sandbox: after a delay, it issues TRNs to submitted trainees and
+//! confirms the award of recommended ones.
 //!
-//! What is due is asked of the store and decided on the trainee in the transaction of the change,
-//! so that it happens once, also after a restart and with several servers over one database.
+//! Each action is decided again within the transaction of the change, so it happens once, also
+//! after a restart and with several servers on one database.
 
 use std::time::Duration;
 
@@ -16,15 +16,14 @@ use storage::store::Store;
 
 use crate::actions::{RegistryAction, RegistryActionError, perform};
 
-/// What the history says of a change.
+/// The operation in the history.
 const OPERATION: &str = "sandbox registry";
-/// How often a server looks for what is due.
+/// The pause between two searches for due actions.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Trainees that are looked for at once. Each is changed in a transaction of its own, so that no
-/// request waits for many.
+/// Trainees per search. Each is changed in its own transaction, so that no request waits long.
 const BATCH: u16 = 50;
 
-/// What the registry did.
+/// The counts of simulated actions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Simulated {
     /// Trainees who got a number.
@@ -33,33 +32,34 @@ pub struct Simulated {
     pub awards: usize,
 }
 
-/// Plays the registry as long as the server runs. Must be called where the server runs.
+/// Starts the simulation, which runs as long as the server. Must be called on a `LocalSet`.
 pub fn start(store: Store, delay: TimeDelta) {
     tokio::task::spawn_local(async move {
         loop {
             if let Err(error) = simulate_once(&store, delay).await {
-                log::warn!("the registry was not played to the end: {error}");
+                log::warn!("simulated registry interrupted; trying again in a second: {error}");
             }
             tokio::time::sleep(PAUSE).await;
         }
     });
 }
 
-/// Does everything that is due: for trainees who were submitted, or recommended, that long ago by
-/// the store's clock.
+/// Performs all due actions: for trainees submitted or recommended at least `delay` ago by the
+/// store's clock.
 ///
 /// # Errors
 ///
-/// When the store fails. What was done before stays, and the rest is due the next time.
+/// When the store fails. Earlier changes remain, and the rest stays due.
 pub async fn simulate_once(store: &Store, delay: TimeDelta) -> Result<Simulated, StorageError> {
     let find: Find = |session, until, behind, most| session.awaiting_trn(until, behind, most);
-    let numbers = do_all(store, delay, find, number).await?;
+    let numbers = perform_due(store, delay, find, issue_trn).await?;
     let find: Find = |session, until, behind, most| session.awaiting_award(until, behind, most);
-    let awards = do_all(store, delay, find, award).await?;
+    let awards = perform_due(store, delay, find, confirm_award).await?;
     Ok(Simulated { numbers, awards })
 }
 
-/// Finds those who have waited since a time, behind one of them, so many at most.
+/// Finds up to the given number of trainees waiting since before a time, after a position in the
+/// list.
 type Find = fn(
     &mut Session<'_>,
     DateTime<Utc>,
@@ -67,11 +67,11 @@ type Find = fn(
     i64,
 ) -> Result<Vec<Waiting>, StorageError>;
 
-/// Does something to a trainee, and says whether that was a change.
+/// Performs an action on a trainee and returns whether the record changed.
 type Change = fn(&mut Session<'_>, &str) -> Result<bool, RegistryActionError>;
 
 /// Issues a number.
-fn number(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
+fn issue_trn(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
     Ok(perform(
         session,
         trainee_id,
@@ -81,8 +81,8 @@ fn number(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryA
     .changed)
 }
 
-/// Confirms an award. A trainee who has no number gets one first.
-fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
+/// Confirms an award. A trainee without a number gets one first.
+fn confirm_award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
     let award = |session: &mut Session<'_>| {
         perform(
             session,
@@ -93,7 +93,7 @@ fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryAc
     };
     let outcome = match award(session) {
         Err(RegistryActionError::Refused(RegistryError::NoTrn)) => {
-            number(session, trainee_id)?;
+            issue_trn(session, trainee_id)?;
             award(session)
         }
         outcome => outcome,
@@ -101,8 +101,9 @@ fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryAc
     Ok(outcome?.changed)
 }
 
-/// Does something to all who have waited long enough, and says how many were changed by it.
-async fn do_all(
+/// Performs an action on all trainees that have waited long enough, and returns the number of
+/// changes.
+async fn perform_due(
     store: &Store,
     delay: TimeDelta,
     find: Find,
@@ -118,8 +119,8 @@ async fn do_all(
         };
         let waiting = store.read(read).await?;
         let is_all = waiting.len() < usize::from(BATCH);
-        for one in &waiting {
-            let trainee_id = one.trainee_id.clone();
+        for trainee in &waiting {
+            let trainee_id = trainee.trainee_id.clone();
             match store
                 .write(move |session| change(session, &trainee_id))
                 .await
@@ -136,9 +137,12 @@ async fn do_all(
                 Err(RegistryActionError::Storage(error)) if error.is_temporary() => {
                     return Err(error);
                 }
-                // A record that cannot be changed keeps no other back.
+                // A failure for one trainee does not stop the others.
                 Err(RegistryActionError::Storage(error)) => {
-                    log::warn!("the registry passed over {}: {error}", one.trainee_id)
+                    log::warn!(
+                        "simulated registry skipped trainee {}: {error}",
+                        trainee.trainee_id
+                    )
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What the parts of one server share: the API, the documentation pages and the settings.
+//! State shared by the API, the documentation pages and the settings pages of one server.
 
 use docs_pages::translation_limit;
 use gateway::state::GatewayState;
@@ -9,23 +9,23 @@ use settings_pages::SettingsPages;
 use storage::base::token::Environment;
 use storage::store::Store;
 
-/// What the parts of one server share. Cheap to clone; all clones share the same store, counts and
+/// State shared by the parts of one server. Cheap to clone; all clones share the store, counts and
 /// caches.
 #[derive(Debug, Clone)]
 pub struct AppState {
-    /// What requests for the API share; the pages use it too.
+    /// State of the API, also used by the pages.
     pub gateway: GatewayState,
-    /// Translations between versions that run at once.
+    /// The limit of concurrent translations between versions.
     pub translations: ConcurrencyLimit,
-    /// What goes on for longer than a request should take.
+    /// Jobs that take longer than a request should.
     pub long_jobs: LongJobs,
-    /// What the pages of the settings share, where they are served.
+    /// State of the settings pages, if they are served.
     pub settings: Option<SettingsPages>,
 }
 
 impl AppState {
-    /// The state to serve a store with all versions and the code lists of the program, without a
-    /// rate limit for tokens. In the sandbox, the pages of the settings are served.
+    /// Creates the state for serving a store with all versions and the built-in code lists, without
+    /// a rate limit for tokens. Settings pages are served in the sandbox only.
     #[must_use]
     pub fn new(store: Store, environment: Environment) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl AppState {
         }
     }
 
-    /// The same behind reverse proxies that are trusted to name the client.
+    /// Sets the trusted reverse proxies, which may name the client.
     #[must_use]
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         let settings = self

@@ -1,9 +1,9 @@
-//! The command line: what an operator can ask of the register.
+//! The command line of the program.
 //!
-//! Each option can also be given as an environment variable; the option wins. The variable is
-//! `REGISTER_` and the name of the option; where options of several commands have the same name,
-//! the words of the command stand between the two. What a command prints goes to standard output,
-//! everything else to standard error.
+//! Each option can also be given as an environment variable; the option has precedence. The
+//! variable is `REGISTER_` followed by the name of the option. If options of several commands have
+//! the same name but different meanings, the words of the command come between the two. Commands
+//! print results to standard output, and all other texts to standard error.
 
 use std::io::{IsTerminal as _, stderr};
 
@@ -31,7 +31,7 @@ mod serve;
 mod values;
 mod version;
 
-/// The heading of the options that every command has.
+/// The heading of the options of all commands.
 const COMMON_OPTIONS: &str = "Common options";
 
 /// Runs and manages a Trainee Register
@@ -48,7 +48,7 @@ pub struct CommandLine {
         default_value_t
     )]
     log_format: LogFormat,
-    /// Log what a command does also on a terminal; elsewhere it is always logged
+    /// Log the actions of a command on a terminal, too; elsewhere they are always logged
     #[arg(short, long, help_heading = COMMON_OPTIONS, global = true, env = "REGISTER_VERBOSE")]
     verbose: bool,
     #[command(flatten)]
@@ -85,8 +85,8 @@ enum Command {
     Check(maintenance::check::Check),
     /// Copy a register to another database
     ///
-    /// Copies all rows with their keys and compares each row at the end; the exit status is 1 if one
-    /// differs. No server may write to the source during the copy: such writes are reported as
+    /// Copies all rows with their keys and compares each row at the end; the exit status is 1 if
+    /// one differs. No server may write to the source during the copy: such writes are reported as
     /// differences. The source is not changed, and its schema must be current. The target must be
     /// empty; it is locked until the copy is complete, and its schema is updated. An interrupted
     /// copy starts again with an empty database. The environment stays the same.
@@ -125,7 +125,7 @@ enum Command {
     Request(accounts::requests::RequestCommand),
     /// Print the history of a trainee, with old and new values
     ///
-    /// If older history was removed, prints the date before which it is missing.
+    /// If older history was removed, prints the date that the remaining entries begin at.
     Audit(records::audit::Audit),
     /// Remove the history of past months
     #[command(subcommand)]
@@ -144,7 +144,7 @@ enum Command {
     Docs(maintenance::documents::Docs),
 }
 
-/// Commands that change nothing and show no records: the log does not say who ran them.
+/// Commands that change nothing and show no records. The log does not record who runs them.
 const UNRECORDED: [&str; 23] = [
     "serve",
     "completions",
@@ -178,8 +178,8 @@ fn full_name(matches: &ArgMatches) -> String {
 }
 
 impl CommandLine {
-    /// What the process was started with. Ends the process where that is no command, or asks for
-    /// help.
+    /// Parses the arguments and the environment of the process. Exits on invalid arguments and
+    /// after printing help.
     #[must_use]
     pub fn from_environment() -> Self {
         let matches = help::with_help(Self::command()).get_matches();
@@ -190,14 +190,14 @@ impl CommandLine {
         }
     }
 
-    /// How the log is to be written.
+    /// The format of the log.
     #[must_use]
     pub fn log_format(&self) -> LogFormat {
         self.log_format
     }
 
-    /// The lowest level of log entries, unless `RUST_LOG` names one. A command on a terminal reports
-    /// to the person there, so its entries are shown on request.
+    /// The default log level, unless `RUST_LOG` is set. On a terminal, commands report to the user,
+    /// so log entries are hidden by default.
     #[must_use]
     pub fn log_level(&self) -> LevelFilter {
         let is_server = matches!(self.command, Command::Serve(_));
@@ -208,7 +208,7 @@ impl CommandLine {
         }
     }
 
-    /// Who is to write the log: a server must not wait for that.
+    /// The way of writing the log. A server must not wait for it.
     #[must_use]
     pub fn log_writing(&self) -> Writing {
         if let Command::Serve(_) = self.command {
@@ -218,11 +218,11 @@ impl CommandLine {
         }
     }
 
-    /// Does what was asked.
+    /// Runs the command and logs its outcome.
     ///
     /// # Errors
     ///
-    /// Why it could not be done.
+    /// [`CommandError`]
     pub fn run(self) -> Result<(), CommandError> {
         let Self {
             by, name, command, ..
@@ -239,12 +239,12 @@ impl CommandLine {
 }
 
 impl Command {
-    /// Whether an option makes the command change nothing.
+    /// Whether an option prevents the command from changing anything.
     fn only_checks(&self) -> bool {
         matches!(self, Self::Migrate(migrate) if migrate.only_checks())
     }
 
-    /// Does what was asked, for whoever runs the command.
+    /// Runs the command for the user `by`.
     fn run(self, by: &str) -> Result<(), CommandError> {
         match self {
             Self::Serve(serve) => serve.run(),

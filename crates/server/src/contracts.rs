@@ -1,4 +1,4 @@
-//! The committed contracts: which files they are, and whether what is served keeps them.
+//! The committed contracts of the versions, and the comparison of the served versions with them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use version_tools::difference::Change;
 use gateway::endpoints::openapi;
 use http_kit::paths::OpenApiDocument;
 
-/// The file of a contract that says what its OpenAPI document does not, in a folder that has the
-/// name of the version.
+/// The file with the parts of a contract that its OpenAPI document does not contain. Each version
+/// has a folder named after its label.
 const SHAPE: &str = "shape.json";
 
-/// Why contracts cannot be compared.
+/// The reasons why contracts cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum ContractError {
     /// A file or folder cannot be read.
@@ -25,7 +25,7 @@ pub enum ContractError {
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file is not JSON.
@@ -33,18 +33,18 @@ pub enum ContractError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The syntax error.
         source: serde_json::Error,
     },
-    /// There is no contract in the folder.
-    #[error("{} holds no contract: there is no folder with the name of a version", .0.display())]
+    /// The folder contains no contract.
+    #[error("{} contains no contract: no folder has the name of a version", .0.display())]
     Empty(PathBuf),
-    /// A contract cannot be written.
-    #[error("the contract of a version cannot be written: {0}")]
+    /// The contract could not be generated.
+    #[error("cannot generate the contract of a version: {0}")]
     Unwritable(#[source] serde_json::Error),
 }
 
-/// The files in which the contract of a version is committed: their names and what stands in them.
+/// The files of a committed contract: names and contents.
 ///
 /// # Errors
 ///
@@ -55,8 +55,9 @@ pub fn files(served: &Served, lists: &Lists) -> Result<Vec<(&'static str, String
     let mut shape = serde_json::to_string_pretty(&shape::describe(served.version, lists))
         .map_err(ContractError::Unwritable)?;
     shape.push('\n');
-    // The one in OpenAPI 3.0 follows from that for clients.
-    let (complete, client) = (OpenApiDocument::Complete, OpenApiDocument::Client);
+    // The OpenAPI 3.0 document is derived from the client document.
+    let complete = OpenApiDocument::Complete;
+    let client = OpenApiDocument::Client;
     Ok(vec![
         (complete.file(), written(complete)?),
         (client.file(), written(client)?),
@@ -64,17 +65,17 @@ pub fn files(served: &Served, lists: &Lists) -> Result<Vec<(&'static str, String
     ])
 }
 
-/// What became of the contracts that were promised.
+/// The result of comparing contracts.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// By version, oldest first.
+    /// The results by version, oldest first.
     pub outcomes: BTreeMap<Label, Outcome>,
-    /// Versions that nothing was promised of.
+    /// Served versions without a committed contract.
     pub new: Vec<Label>,
 }
 
 impl Report {
-    /// How many promises are broken.
+    /// The number of breaking changes and lost versions.
     #[must_use]
     pub fn broken(&self) -> usize {
         let broken = |outcome: &Outcome| match outcome {
@@ -85,9 +86,9 @@ impl Report {
         self.outcomes.values().map(broken).sum()
     }
 
-    /// The broken promises that the change log announces: an entry below a heading that begins with
-    /// "Breaking" names the version and what the change is about. That a version is lost is none of
-    /// them.
+    /// The breaking changes that the change log announces: an entry below a heading that begins
+    /// with "Breaking" names the version and the subject of the change. The loss of a version
+    /// cannot be announced.
     #[must_use]
     pub fn announced(&self, change_log: &str) -> Vec<(Label, &Change)> {
         let entries = breaking_entries(change_log);
@@ -112,7 +113,7 @@ impl Report {
             .collect()
     }
 
-    /// What was added and is not mentioned in the change log, by version.
+    /// The additions that the change log does not mention, by version.
     #[must_use]
     pub fn unmentioned(&self, change_log: &str) -> Vec<(Label, String)> {
         let added = |(label, outcome): (&Label, &Outcome)| -> Vec<(Label, String)> {
@@ -135,7 +136,8 @@ impl Report {
 /// The entries of a change log below headings that begin with "Breaking", each on one line.
 fn breaking_entries(change_log: &str) -> Vec<String> {
     let mut entries: Vec<String> = Vec::new();
-    let (mut is_breaking, mut is_open) = (false, false);
+    let mut is_breaking = false;
+    let mut is_open = false;
     for line in change_log.lines() {
         let text = line.trim();
         if line.starts_with('#') {
@@ -157,7 +159,7 @@ fn breaking_entries(change_log: &str) -> Vec<String> {
     entries
 }
 
-/// Whether a text names something as a word of its own.
+/// Whether a text contains a name as a whole word.
 fn mentions(text: &str, name: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.match_indices(name).any(|(at, _)| {
@@ -169,11 +171,11 @@ fn mentions(text: &str, name: &str) -> bool {
     })
 }
 
-/// Compares the contracts of a folder with what is served.
+/// Compares the contracts of a folder with the served versions.
 ///
 /// # Errors
 ///
-/// When the folder holds no contracts, or one that cannot be read.
+/// When the folder contains no contracts, or one of them is unreadable.
 pub fn check(
     folder: &Path,
     versions: &Versions,
@@ -227,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_mentioned_as_a_word_of_its_own() {
+    fn name_is_mentioned_as_whole_word_only() {
         assert!(mentions("- `course_title` is new.", "course_title"));
         assert!(mentions(
             "POST /trainees/{trainee_id}/defer",

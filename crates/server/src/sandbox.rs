@@ -1,5 +1,4 @@
-//! What exists in a sandbox alone: invented trainees, a first request to paste, and a simulated
-//! registry.
+//! Features of the sandbox only: invented trainees, a demo provider, and a simulated registry.
 
 pub mod demo;
 pub mod seed;

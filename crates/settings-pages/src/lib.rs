@@ -1,14 +1,13 @@
 //! The signed-in pages of providers and operators below `/settings`.
 //!
-//! The people of an organisation sign in, look after its tokens and each other, and see what it
-//! requested and why something was refused. A request takes one path (`request/receive.rs`): the
-//! connection must be one on which a cookie is safe, the form must come from one of these pages,
-//! the session is found and the handler runs in one job of the store. The table of routes
-//! ([`ROUTES`]) says who may use which; what changes anything takes an
-//! [`Actor`](storage::accounts::users::Actor), which reaches the things of that organisation
-//! alone.
+//! Users of an organisation sign in, manage its tokens and users, and see its requests and the
+//! reasons of refusals. `request/receive.rs` processes every request in the same steps: check that
+//! the connection is safe for cookies, check that the form comes from one of these pages, then find
+//! the session and run the handler in one job of the store. The table of routes ([`ROUTES`])
+//! defines the access to each route. Changes take an [`Actor`](storage::accounts::users::Actor),
+//! which is limited to its organisation.
 //!
-//! Nothing here is part of the API, and no handler knows a version or a record.
+//! The pages are not part of the API. Handlers do not depend on versions or records.
 //!
 //! # How to add a page
 //!
@@ -17,14 +16,14 @@
 //! 2. Add the handler and the struct of the page to `organisation/` or `operators/`, and the
 //!    template to `templates/settings/`. Each form has a `form_token`. For the menu, add a variant
 //!    to `SettingsSection` in `request/page.rs` and a link to `layout.html`.
-//! 3. A change is a function of `storage` that takes an `Actor` and writes an entry of the activity
-//!    log. The compiler asks for the words of a new `ActivityKind` in `organisation/activity.rs`.
+//! 3. A change is a function of `storage` that takes an `Actor` and adds an entry to the activity
+//!    log. The compiler requires a text for a new `ActivityKind` in `organisation/activity.rs`.
 //! 4. The tests in `crates/black-box/tests/api/settings/matrix.rs` and
-//!    `crates/server/tests/browser/resources.rs` try each route. Give them new parts of paths
-//!    (`path_within`, `walk_settings`) and new fields (`FIELDS`).
+//!    `crates/server/tests/browser/resources.rs` request each route. Add new path parameters
+//!    (`path_within`, `walk_settings`) and new fields (`FIELDS`) there.
 //! 5. Add the page to `pages.rs` or `operators.rs` in `crates/black-box/tests/api/settings/`, and
-//!    to `settings.rs` or `operators.rs` in `crates/server/tests/browser/`. No test finds a missing
-//!    one.
+//!    to `settings.rs` or `operators.rs` in `crates/server/tests/browser/`. No test detects a
+//!    missing page.
 
 mod operators;
 mod organisation;

@@ -1,4 +1,4 @@
-//! What every request for a page passes.
+//! The steps of processing a request for a page.
 
 pub(crate) mod context;
 pub(crate) mod cookies;

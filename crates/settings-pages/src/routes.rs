@@ -1,4 +1,4 @@
-//! The table of routes: what there is below `/settings`, and who may use it.
+//! The table of routes below `/settings` and their access.
 
 use adapter_kit::Method;
 
@@ -10,7 +10,7 @@ use crate::request::context::{Handler, Route};
 use crate::signing_in::openid::{self, Step};
 use crate::signing_in::{sessions, sign_in};
 
-/// The largest form, in bytes, except where a file is pasted into one.
+/// The largest form, in bytes, except for forms with pasted files.
 const MAX_FORM_BYTES: usize = 16_384;
 
 const fn get(path: &'static str, handler: Handler) -> Route {
@@ -31,7 +31,7 @@ const fn post(path: &'static str, handler: Handler) -> Route {
     }
 }
 
-/// A form into which a file is pasted.
+/// A form with a pasted file.
 const fn post_file(path: &'static str, handler: Handler) -> Route {
     Route {
         method: Method::Post,
@@ -41,7 +41,7 @@ const fn post_file(path: &'static str, handler: Handler) -> Route {
     }
 }
 
-/// All routes. Those of one path stand together.
+/// All routes, grouped by path.
 pub static ROUTES: &[Route] = &[
     get("", Handler::SignedIn(overview::show)),
     get("/", Handler::Public(overview::drop_slash)),

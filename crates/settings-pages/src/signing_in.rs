@@ -1,4 +1,4 @@
-//! Signing in by a link or at an issuer, and sessions.
+//! Signing in with a link or at an issuer, and sessions.
 
 pub(crate) mod client_tls;
 pub mod openid;

@@ -1,4 +1,4 @@
-//! What all requests for pages of the settings share.
+//! State shared by all requests for settings pages.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -15,29 +15,29 @@ use storage::base::token::Environment;
 
 use crate::signing_in::openid::issuer::Issuer;
 
-/// Pages that are made at once, and how many more wait: the API keeps the store for itself.
+/// Pages created at once, and requests waiting. The limit reserves the store for the API.
 const PAGES: (usize, usize) = (4, 16);
-/// The same for the pages of one user, so that nobody takes the places of all others.
+/// Like `PAGES`, but per user, so that one user cannot use up the limit.
 const PAGES_OF_USER: (usize, usize) = (2, 6);
-/// How long a page waits for its turn.
+/// The maximum time that a request waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// Pages that fetch from the issuer at once, and how many more wait.
+/// Requests to the issuer at once, and requests waiting.
 const FETCHES: (usize, usize) = (4, 16);
-/// The most sessions that are remembered.
+/// The maximum number of remembered sessions.
 const MAX_SESSIONS: usize = 10_000;
-/// The forms that a session can send.
+/// The rate limit of forms per session.
 const FORMS: RateLimit = RateLimit {
     requests: NonZeroU32::new(30).unwrap(),
     window: Duration::from_secs(60),
 };
 
-/// Whom the pages of a listener are for. Whoever else has a session is not signed in there, and a
-/// link that is not for them is of no use.
+/// The audience of a listener. Users outside the audience are not signed in there and cannot use
+/// their links there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Audience {
     /// Organisations and operators.
     #[default]
-    Everybody,
+    All,
     /// The users of organisations.
     Organisations,
     /// The operators of the service.
@@ -45,56 +45,56 @@ pub enum Audience {
 }
 
 impl Audience {
-    /// Whether operators are among them, or, otherwise, users of organisations.
+    /// Whether the audience includes operators, or else users of organisations.
     pub(crate) fn includes(self, operators: bool) -> bool {
         match self {
-            Self::Everybody => true,
+            Self::All => true,
             Self::Organisations => !operators,
             Self::Operators => operators,
         }
     }
 }
 
-/// What each page of a listener says of it.
+/// The properties of a listener that every page shows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Surroundings {
     pub(crate) environment: Environment,
     pub(crate) audience: Audience,
 }
 
-/// What all requests for pages of the settings share. Cheap to clone; all clones count together.
+/// State shared by all requests for settings pages. Cheap to clone; all clones share the limits.
 #[derive(Debug, Clone)]
 pub struct SettingsPages {
-    /// Requests without a known session, by client address.
+    /// The rate limit of requests without a known session, by client address.
     pub(crate) by_address: AddressRateLimit,
     pub(crate) concurrency_limit: ConcurrencyLimit,
-    /// Forms, by session.
+    /// The rate limit of forms, by session.
     pub(crate) forms: KeyedRateLimiter<SecretDigest>,
-    /// Sessions that were valid when they were last used.
+    /// Sessions that were valid at their last use.
     known: Arc<Mutex<HashMap<SecretDigest, KnownSession>>>,
-    /// Where people sign in besides by links.
+    /// The OpenID Connect issuer, if users can sign in there.
     pub(crate) issuer: Option<Issuer>,
-    /// Whatever is fetched from the issuer: one that is slow keeps no other page waiting.
+    /// The limit of requests to the issuer, so that a slow issuer does not delay other pages.
     pub(crate) fetches: ConcurrencyLimit,
     pub(crate) audience: Audience,
-    /// Scheme and host at which organisations have their settings, where it is not that of the
+    /// The scheme and host of the settings of organisations, if they differ from those of the
     /// request.
     pub(crate) organisations_site: Option<Arc<str>>,
-    /// Whether the API has the scheme and the host of the organisations' settings.
+    /// Whether the API has the same scheme and host as the settings of organisations.
     pub(crate) is_site_of_api: bool,
-    /// The rows of files that operators send.
+    /// The processing of files sent by operators.
     pub(crate) long_jobs: LongJobs,
 }
 
-/// A session that was valid when it was last used.
+/// A session that was valid at its last use.
 #[derive(Debug)]
 struct KnownSession {
     user_id: i64,
-    /// The pages of the user, whatever the session.
+    /// The limit for pages of the user, shared by the user's sessions.
     concurrency_limit: ConcurrencyLimit,
 }
 
-/// The permission to make a page. It ends when this is dropped.
+/// The permit to create a page, released on drop.
 #[derive(Debug)]
 pub(crate) struct PagePermit {
     _of_all: Permit,
@@ -121,7 +121,7 @@ impl Default for SettingsPages {
 }
 
 impl SettingsPages {
-    /// The same for clients that may come through these proxies.
+    /// Sets the trusted proxies.
     #[must_use]
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
@@ -130,26 +130,25 @@ impl SettingsPages {
         }
     }
 
-    /// The same with an issuer of identities, or with links alone.
+    /// Sets the issuer; with `None`, users sign in with links only.
     #[must_use]
     pub fn with_issuer(self, issuer: Option<Issuer>) -> Self {
         Self { issuer, ..self }
     }
 
-    /// Uses the long jobs of the whole server.
+    /// Sets the long jobs of the whole server.
     #[must_use]
     pub fn with_long_jobs(self, long_jobs: LongJobs) -> Self {
         Self { long_jobs, ..self }
     }
 
-    /// The same for these people alone.
+    /// Sets the audience.
     #[must_use]
     pub fn with_audience(self, audience: Audience) -> Self {
         Self { audience, ..self }
     }
 
-    /// The same with links for organisations that begin with this address, such as
-    /// `https://register.example`.
+    /// Sets the base address of links for organisations, such as `https://register.example`.
     #[must_use]
     pub fn with_organisations_at(self, site: &str) -> Self {
         Self {
@@ -158,8 +157,7 @@ impl SettingsPages {
         }
     }
 
-    /// The same where the settings of organisations have a listener of their own, and perhaps a
-    /// host.
+    /// Marks that the settings of organisations are served separately from the API.
     #[must_use]
     pub fn apart_from_api(self) -> Self {
         Self {
@@ -168,8 +166,7 @@ impl SettingsPages {
         }
     }
 
-    /// Whether a session was valid when it was last used. Whether it still is, is asked again in
-    /// any case.
+    /// Whether a session was valid at its last use. Callers must validate it again.
     pub(crate) fn is_known(&self, session: &SecretDigest) -> bool {
         self.sessions(|known| known.contains_key(session))
     }
@@ -182,7 +179,7 @@ impl SettingsPages {
             if known.len() >= MAX_SESSIONS {
                 known.clear();
             }
-            // A user with several sessions has no more places than one with a single one.
+            // All sessions of a user share one limit.
             let of_user = known.values().find(|other| other.user_id == user_id);
             let concurrency_limit = of_user.map(|other| other.concurrency_limit.clone());
             let (running, waiting) = PAGES_OF_USER;
@@ -198,9 +195,9 @@ impl SettingsPages {
         });
     }
 
-    /// Waits for a place for a page: among those of the user first, where the session is known, so
-    /// that whoever waits there takes no place from others. Nothing when too many wait already, or
-    /// none comes in time.
+    /// Waits for a permit to create a page. Waits for the limit of a known user first, so that such
+    /// waits do not use up the common limit. Returns `None` when too many requests wait, or after a
+    /// timeout.
     pub(crate) async fn acquire(&self, session: Option<&SecretDigest>) -> Option<PagePermit> {
         let of_user = session.and_then(|session| {
             self.sessions(|known| {
@@ -224,7 +221,7 @@ impl SettingsPages {
     }
 
     fn sessions<T>(&self, look: impl FnOnce(&mut HashMap<SecretDigest, KnownSession>) -> T) -> T {
-        // A poisoned lock is no harm: a map that lacks a session counts one request more.
+        // A poisoned lock is harmless: a missing session only counts one more request.
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -238,10 +235,10 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn one_user_leaves_places_to_others_whatever_the_session() {
+    async fn one_user_with_several_sessions_leaves_permits_to_others() {
         let settings = SettingsPages::default();
-        let sessions = ["one", "another", "of somebody else"].map(SecretDigest::from_text);
-        let [one, another, of_somebody_else] = &sessions;
+        let sessions = ["one", "another", "other user"].map(SecretDigest::from_text);
+        let [one, another, other_user] = &sessions;
         for (session, user_id) in sessions.iter().zip([1, 1, 2]) {
             settings.remember(session.clone(), user_id);
         }
@@ -250,7 +247,7 @@ mod tests {
         let mut third = pin!(settings.acquire(Some(one)));
         assert!(poll_immediate(third.as_mut()).await.is_none());
         let of_others = (
-            settings.acquire(Some(of_somebody_else)).await,
+            settings.acquire(Some(other_user)).await,
             settings.acquire(None).await,
         );
         assert!(of_others.0.is_some() && of_others.1.is_some());

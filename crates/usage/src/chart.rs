@@ -1,8 +1,6 @@
-//! Draws the requests of some months as SVG: a bar for each month, stacked by version. Each version
-//! has a pattern besides its colour, and the description has every number as text. Identifiers
-//! begin with `usage-`, so that the picture can stand in a page.
-//!
-//! Knows neither a database nor who asks.
+//! Draws the requests of several months as SVG: one bar for each month, stacked by version. Each
+//! version has its own colour and pattern, and the description contains every number as text.
+//! Identifiers begin with `usage-`, so that a page can embed the picture.
 
 use std::fmt::Write as _;
 
@@ -16,13 +14,13 @@ const BAR_WIDTH: i64 = 34;
 const TOP: i64 = 10;
 const BAR_HEIGHT: i64 = 200;
 const LEGEND_LINE: i64 = 20;
-/// Where bars stand.
+/// The vertical position of the bottom of the bars.
 const BASE: i64 = TOP + BAR_HEIGHT;
-/// Between the bars and the first line of the legend.
+/// The distance between the bars and the first line of the legend.
 const LEGEND_GAP: i64 = 32;
 
-/// Colours and patterns of the versions, each with a contrast of 3 to 1 or more to black and to
-/// white.
+/// Colours and patterns of the versions. Each colour has a contrast of at least 3 to 1 to black and
+/// to white.
 const STYLES: [(&str, &str); 6] = [
     ("#1d70b8", ""),
     ("#b0581c", "M0 8L8 0"),
@@ -67,18 +65,18 @@ struct Month {
 }
 
 struct Bar {
-    /// The number of the version's pattern.
+    /// The index of the version's pattern.
     version: usize,
     y: i64,
     height: i64,
     title: String,
 }
 
-/// Draws the requests. The picture is as wide as the months need.
+/// Draws the requests. The width depends on the number of months.
 ///
 /// # Errors
 ///
-/// When the picture cannot be written.
+/// When the template fails.
 pub fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
     let labels = usage.versions();
     let requests = usage.by_version();
@@ -112,7 +110,8 @@ pub fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
             else {
                 continue;
             };
-            let (top, bottom) = (y(below + count, highest), y(below, highest));
+            let top = y(below + count, highest);
+            let bottom = y(below, highest);
             let title = format!("{name}, {label}: {count}");
             bars.push(Bar {
                 version,
@@ -164,10 +163,11 @@ pub fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
     chart.render()
 }
 
-/// Every number of the picture as text: what each month has of each version.
+/// All numbers of the picture as text: the requests of each month by version.
 #[must_use]
 pub fn description(usage: &UsageByMonth) -> String {
-    let (requests, versions) = (usage.by_version(), usage.versions());
+    let requests = usage.by_version();
+    let versions = usage.versions();
     let mut text = String::new();
     for month in &usage.months {
         let count =
@@ -178,7 +178,7 @@ pub fn description(usage: &UsageByMonth) -> String {
         } else {
             own.join(", ")
         };
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "{}{}: {own}.",
@@ -189,12 +189,12 @@ pub fn description(usage: &UsageByMonth) -> String {
     text
 }
 
-/// Where so many requests end, of which the highest line of the grid has the most.
+/// The vertical position of the given number of requests, scaled to the highest grid line.
 fn y(requests: i64, highest: i64) -> i64 {
     BASE - requests.saturating_mul(BAR_HEIGHT) / highest.max(1)
 }
 
-/// The next even number that has one digit other than zero, and is two at least.
+/// The next even number with only one digit other than zero; at least 2.
 fn rounded_up(requests: i64) -> i64 {
     let mut unit = 1;
     while requests > unit * 10 {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_text_and_every_version_has_a_pattern_of_its_own() {
+    fn chart_describes_every_number_and_versions_have_own_patterns() {
         assert_eq!(
             description(&usage()),
             "2026-08: v2.0 40. 2026-09: none. 2026-10: v2.0 100, v10.0 30."
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_escaped() {
+    fn unknown_version_label_is_escaped() {
         let usage = UsageByMonth::new(
             vec![month("2026-08-01")],
             vec![total("2026-08-01", "<script>", "x", 1)],
@@ -273,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn months_without_requests_are_drawn_too() {
+    fn months_without_requests_are_drawn() {
         let usage = UsageByMonth::new(vec![month("2026-08-01")], Vec::new());
         assert!(svg(&usage).unwrap().contains("2026-08"));
     }
 
     #[test]
-    fn the_highest_line_is_a_round_number() {
+    fn highest_grid_line_is_round_number() {
         let rounded = [0, 1, 2, 3, 10, 11, 99, 100, 101, 12_345].map(rounded_up);
         assert_eq!(rounded, [2, 2, 2, 4, 10, 20, 100, 100, 200, 20_000]);
     }

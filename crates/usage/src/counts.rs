@@ -1,15 +1,15 @@
-//! What tokens ask for, counted: by day, token, version and endpoint, and by each name of other
-//! versions that they send.
+//! Counts the requests of tokens by day, token, version and endpoint, and by the names of other
+//! versions in their bodies.
 //!
-//! Only a request with a valid token is counted, whatever was answered to it, except one beyond the
-//! rate limit. What is kept of it is its place in those counts, and the identifier of the first and
-//! of the last one; a client can choose that identifier, within the form that
-//! [`http_kit::requests::request_id`] allows. A name is one that the versions themselves have: the
-//! reader gives it ([`domain::UnrecognisedNames::of_other_versions`]), and never the text of a key.
+//! Only requests with a valid token within the rate limit are counted, whatever their reply. Stored
+//! are the counts, and the identifiers of the first and the last request. Clients can choose those
+//! identifiers within the form that [`http_kit::requests::request_id`] allows. Counted names come
+//! from the versions ([`domain::UnrecognisedNames::of_other_versions`]), never from the text of a
+//! key.
 //!
-//! Counting is an addition in memory. What was counted is written every few seconds and when the
-//! server ends, some rows in a job; while the store does not answer it is kept, as far as there is
-//! room. A program that is killed loses what it has not written yet.
+//! Counting is an addition in memory. A background task writes the counts in small batches every
+//! few seconds and at shutdown. While the store does not answer, counts stay in memory up to a
+//! limit. A killed program loses the unwritten counts.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,32 +27,32 @@ use version_tools::shadow::Finding;
 
 use http_kit::requests::request_id::RequestId;
 
-/// The most counts of a kind that are kept in memory. One more is dropped, and reported in the log.
+/// The maximum number of counts of each kind in memory. Further counts are dropped and logged.
 const MAX_COUNTS: usize = 20_000;
-/// The counts of a kind that are written in one job, so that no request waits for long.
+/// The maximum number of counts of each kind per write, so that requests do not wait long.
 const BATCH: usize = 200;
-/// What stands for all requests, where a name could stand.
+/// The value of `name` for the count of all requests.
 pub(crate) const NO_NAME: &str = "";
 
-/// Counts that are not written yet. Cheap to clone; all clones count together.
+/// Unwritten counts. Cheap to clone; all clones share the counts.
 #[derive(Debug, Clone, Default)]
 pub struct Usage(Arc<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
     counts: Mutex<Counts>,
-    /// Locked during a flush, so that the last flush of a server waits for one that is under way.
+    /// Locked during a flush, so that the final flush waits for a running one.
     flush: tokio::sync::Mutex<()>,
 }
 
-/// A request that is counted.
+/// A request to count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// When it was.
+    /// The time of the request.
     pub at: DateTime<Utc>,
-    /// The number of its token.
+    /// The number of the token.
     pub token: i64,
-    /// The version that it was sent to.
+    /// The version of the request.
     pub version: Label,
     /// The endpoint.
     pub endpoint: Endpoint,
@@ -60,16 +60,16 @@ pub struct Counted {
     pub request_id: RequestId,
 }
 
-/// A write that was tried in another version.
+/// An accepted write that was checked against another version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
     /// The day in UTC.
     pub day: NaiveDate,
-    /// The number of its token.
+    /// The number of the token.
     pub token: i64,
-    /// The version that it was sent to.
+    /// The version of the request.
     pub version: Label,
-    /// The version in which it was tried.
+    /// The version of the check.
     pub against: Label,
 }
 
@@ -78,11 +78,11 @@ struct Counts {
     requests: HashMap<UsageKey, Tally>,
     checks: HashMap<Tried, (i64, i64)>,
     problems: HashMap<(Tried, Finding), i64>,
-    /// What was not counted for want of room.
+    /// Counts dropped because the limit was reached.
     dropped: u64,
 }
 
-/// What a request is counted under.
+/// The key of a count of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct UsageKey {
     day: NaiveDate,
@@ -99,7 +99,7 @@ struct Tally {
     last: Seen,
 }
 
-/// What a write that was tried is counted under.
+/// The key of a count of checked writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Tried {
     day: NaiveDate,
@@ -109,7 +109,7 @@ struct Tried {
 }
 
 impl Usage {
-    /// Counts a request, and the names of other versions in it.
+    /// Counts a request and the names of other versions in it.
     pub fn count(&self, request: &Counted, names: &[&'static str]) {
         let seen = Seen {
             at: request.at,
@@ -129,8 +129,7 @@ impl Usage {
         });
     }
 
-    /// Counts a write that was tried in another version, with what stands against it there, and
-    /// with the names that are others.
+    /// Counts a checked write, its problems in the other version, and its renamed fields.
     pub fn count_check(&self, checked: Checked, found: impl IntoIterator<Item = Finding>) {
         let Checked {
             day,
@@ -154,11 +153,11 @@ impl Usage {
         });
     }
 
-    /// Writes what was counted so far. Waits for a flush that is under way.
+    /// Writes all counts so far. Waits for a running flush.
     ///
     /// # Errors
     ///
-    /// When the store does not take it. What it may take later is kept until then.
+    /// When the store fails. After a temporary failure the counts are kept for the next flush.
     pub async fn flush(&self, store: &Store) -> Result<(), StorageError> {
         let _flush = self.0.flush.lock().await;
         let Counts {
@@ -168,7 +167,9 @@ impl Usage {
             dropped,
         } = self.with(std::mem::take);
         if dropped > 0 {
-            log::warn!("usage: {dropped} counts were dropped, since there was no room for them");
+            log::warn!(
+                "usage counts dropped: {dropped}; the limit of {MAX_COUNTS} counts in memory was reached"
+            );
         }
         let mut left = PendingCounts {
             requests: requests.into_iter().collect(),
@@ -185,8 +186,8 @@ impl Usage {
                 .write::<_, StorageError>(move |session| session.add_usage(&batch))
                 .await;
             if let Err(error) = written {
-                // What the store will not take tomorrow either would stand in the way of the rest.
-                // What it may have taken would be counted twice.
+                // After a permanent failure, the counts would block later ones. If the write may
+                // have succeeded, writing again would count twice.
                 if error.is_repeatable() {
                     self.with(|counts| counts.put_back(taken));
                 }
@@ -197,7 +198,7 @@ impl Usage {
     }
 
     fn with<T>(&self, count: impl FnOnce(&mut Counts) -> T) -> T {
-        // A poisoned lock is no harm: each count is changed in one step.
+        // A poisoned lock is harmless: each count is changed in one step.
         count(&mut self.0.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -260,7 +261,7 @@ impl Counts {
     }
 }
 
-/// Adds to a count, or makes one while there is room; says how many were dropped.
+/// Adds to a count, or inserts it while the limit allows. Returns the number of dropped counts.
 fn add_to<K: Eq + Hash, V>(
     counts: &mut HashMap<K, V>,
     key: K,
@@ -276,7 +277,7 @@ fn add_to<K: Eq + Hash, V>(
     0
 }
 
-/// Counts on their way to the store.
+/// Counts taken out for writing.
 struct PendingCounts {
     requests: Vec<(UsageKey, Tally)>,
     checks: Vec<(Tried, (i64, i64))>,
@@ -284,7 +285,7 @@ struct PendingCounts {
 }
 
 impl PendingCounts {
-    /// Takes so many counts of each kind away.
+    /// Takes up to `most` counts of each kind.
     fn take(&mut self, most: usize) -> Self {
         fn last<T>(counts: &mut Vec<T>, most: usize) -> Vec<T> {
             counts.split_off(counts.len().saturating_sub(most))
@@ -300,7 +301,7 @@ impl PendingCounts {
         self.requests.is_empty() && self.checks.is_empty() && self.problems.is_empty()
     }
 
-    /// The same as the store takes it.
+    /// Converts the counts to the form of the store.
     fn batch(&self) -> UsageBatch {
         let request = |(key, tally): &(UsageKey, Tally)| UsageCount {
             day: key.day,

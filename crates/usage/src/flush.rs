@@ -1,4 +1,4 @@
-//! Writes what is counted, every few seconds and when the server ends.
+//! Flushes counts periodically and at shutdown.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use storage::store::Store;
 use crate::counts::Usage;
 use crate::shadow_checks::ShadowChecks;
 
-/// How often counts are written.
+/// The time between two flushes.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Writes what is counted every few seconds, as long as the server runs. Must be called where the
-/// server runs.
+/// Starts a task that flushes the counts every few seconds, as long as the server runs. Must be
+/// called on a `LocalSet`.
 pub fn start(usage: Usage, shadow: ShadowChecks, store: Store) {
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
@@ -23,16 +23,14 @@ pub fn start(usage: Usage, shadow: ShadowChecks, store: Store) {
     });
 }
 
-/// Writes what is counted, the writes that wait to be tried among it, and says in the log what did
-/// not succeed. Stands at the end of a server too, behind its last request.
+/// Runs the queued shadow checks, writes the counts, and logs failures. The server also calls this
+/// function at shutdown, after its last request.
 pub async fn write(usage: &Usage, shadow: &ShadowChecks, store: &Store) {
     let dropped = shadow.drain().await;
     if dropped > 0 {
-        log::warn!(
-            "usage: {dropped} writes were not tried in the newest version, since too many waited"
-        );
+        log::warn!("shadow checks dropped: {dropped}; the queue was full");
     }
     if let Err(error) = usage.flush(store).await {
-        log::warn!("usage was not written: {error}");
+        log::warn!("usage counts not written: {error}");
     }
 }

@@ -1,9 +1,8 @@
-//! What was requested, counted and explained: usage, readiness, shadow checks and the log of
-//! requests.
+//! Counts and logs of requests: usage, readiness to migrate, shadow checks and the log of requests.
 //!
-//! The gateway passes in what it observed of a request; pages and commands get reports back. Counts
-//! and logs have no value of a body and no name that a client made up. The crate knows no handler,
-//! no page and no command.
+//! The gateway passes in observations of requests; pages and commands load reports. Counts and logs
+//! contain no values of bodies and no names that a client made up. The crate does not depend on
+//! handlers, pages or commands.
 //!
 //! # How to add a count, or a problem in the request log
 //!
@@ -21,9 +20,9 @@
 //! A problem in the request log:
 //!
 //! 1. Return it from `ApiError::logged_problems` in `crates/gateway/src/error.rs`. The match there
-//!    has a default, so the compiler does not ask for it.
+//!    has a default branch, so the compiler does not find missing variants.
 //! 2. Build it with a constructor of [`RequestProblems`](request_log::problems::RequestProblems),
-//!    from codes and fields of the program only. `request_log/filter.rs` accepts the codes of
+//!    only from codes and fields of the program. `request_log/filter.rs` accepts the codes of
 //!    `domain::Code`.
 //! 3. Test it in `crates/black-box/tests/api/request_log.rs`, also in
 //!    `names_that_only_the_client_knows_are_not_logged_and_those_of_other_versions_are`.

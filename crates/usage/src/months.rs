@@ -1,5 +1,4 @@
-//! What a provider requested in each of the last months, by version and endpoint: for a file, and
-//! for the chart.
+//! The monthly requests of a provider by version and endpoint, for a CSV file and for the chart.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,27 +9,27 @@ use storage::error::StorageError;
 use storage::observations::usage::MonthTotal;
 use storage::session::ProviderSession;
 
-/// The most months that are looked at: for as long counts are kept.
+/// The maximum number of months in a report. Counts are kept for this long.
 pub const MAX_MONTHS: u8 = 13;
 
 const HEADINGS: [&str; 4] = ["month", "version", "endpoint", "requests"];
 
-/// The requests of some months.
+/// The requests of several months.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageByMonth {
-    /// The first days of the months, oldest first, also of those without a request.
+    /// The first days of the months, oldest first, including months without a request.
     pub months: Vec<NaiveDate>,
-    /// The requests, in the order of the months, the versions by age, and the endpoints.
+    /// The requests, sorted by month, age of the version, and endpoint.
     pub totals: Vec<MonthTotal>,
 }
 
 impl UsageByMonth {
-    /// What the provider of the session requested in so many months, of which the present one is
-    /// the last.
+    /// Loads the requests of the session's provider in the given number of months, including the
+    /// current one.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database fails.
     pub fn load_own(session: &mut ProviderSession<'_>, months: u8) -> Result<Self, StorageError> {
         let months = last_months(session.today(), months);
         let totals = match months.first() {
@@ -40,7 +39,7 @@ impl UsageByMonth {
         Ok(Self::new(months, totals))
     }
 
-    /// These requests of these months.
+    /// Creates a report from the requests of these months.
     #[must_use]
     pub fn new(months: Vec<NaiveDate>, mut totals: Vec<MonthTotal>) -> Self {
         totals.sort_by_cached_key(|total| {
@@ -67,7 +66,7 @@ impl UsageByMonth {
         versions
     }
 
-    /// The requests of each version in each month, of all endpoints together.
+    /// The requests of each version in each month, summed over all endpoints.
     #[must_use]
     pub fn by_version(&self) -> BTreeMap<(NaiveDate, &str), i64> {
         let mut sums = BTreeMap::new();
@@ -79,11 +78,11 @@ impl UsageByMonth {
         sums
     }
 
-    /// The requests as comma-separated values, a line for each month, version and endpoint.
+    /// The requests as CSV, one line for each month, version and endpoint.
     ///
     /// # Errors
     ///
-    /// When a line cannot be written.
+    /// When writing a line fails.
     pub fn csv(&self) -> io::Result<String> {
         let mut file = csv::Writer::from_writer(Vec::new());
         file.write_record(HEADINGS)?;
@@ -106,13 +105,13 @@ impl UsageByMonth {
     }
 }
 
-/// A month as `2026-10`.
+/// A month in the form `2026-10`.
 #[must_use]
 pub fn month_name(month: NaiveDate) -> String {
     month.format("%Y-%m").to_string()
 }
 
-/// Versions go by age, not by their letters.
+/// The sort key of a version: its age instead of its text.
 fn age(version: &str) -> Option<Label> {
     version.parse().ok()
 }
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn months_end_with_the_present_one_and_begin_on_their_first_day() {
+    fn months_end_with_current_one_and_begin_on_first_day() {
         let day = |text: &str| text.parse::<NaiveDate>().unwrap();
         let months = last_months(day("2026-01-31"), 3);
         assert_eq!(

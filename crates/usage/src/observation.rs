@@ -1,8 +1,9 @@
-//! What one run of a handler observes of its request: whose token it has, which names of other
-//! versions its body contains, and what a write met, for the shadow check that may follow.
+//! Observes one run of a handler: the token, the names of other versions in the body, and, for a
+//! shadow check, the state that a write has found.
 //!
-//! A job may be run again, each run observes anew, and the last one counts. Nothing here is logged;
-//! what a write met is about a person, stays in memory, and goes with the request or with its
+//! A job may run several times; each run makes a new observation, and the last one counts.
+//! Observations are not logged. Observed writes contain personal data, so they stay in memory until
+//! the request or its shadow check ends.
 //! check.
 
 use std::cell::RefCell;
@@ -13,25 +14,25 @@ use storage::session::ValidToken;
 
 use http_kit::requests::body::Body;
 
-/// What is observed of a request.
+/// The observation of a request.
 #[derive(Debug, Default)]
 pub struct RequestObservation {
-    /// The token; nothing when none was valid.
+    /// The valid token, or `None`.
     pub token: Option<ValidToken>,
-    /// The names of other versions in the body, each once.
+    /// The distinct names of other versions in the body.
     pub names: Vec<&'static str>,
-    /// What a write met, where it is to be checked.
+    /// The state that a write has found, if a check is requested.
     pub write: Option<Box<ObservedWrite>>,
 }
 
-/// What a write met.
+/// The state that a write has found.
 #[derive(Default)]
 pub struct ObservedWrite {
-    /// The body, where it was read.
+    /// The body, if it was read.
     pub body: Body,
-    /// The trainee as it was before.
+    /// The trainee before the write.
     pub trainee: Option<Box<Trainee>>,
-    /// The schools and training partners that the write mentions.
+    /// The schools and training partners that the write refers to.
     pub organisations: Option<Organisations>,
 }
 
@@ -44,19 +45,19 @@ impl std::fmt::Debug for ObservedWrite {
 }
 
 impl ObservedWrite {
-    /// Whether the write was carried out, and not answered from memory.
+    /// Whether the write was carried out now, instead of replaying the reply to an earlier request.
     #[must_use]
     pub fn was_carried_out(&self) -> bool {
         self.trainee.is_some() || self.organisations.is_some()
     }
 }
 
-/// Collects the observation of one run.
+/// Collects the observations of one run.
 #[derive(Debug)]
 pub struct Observer(RefCell<RequestObservation>);
 
 impl Observer {
-    /// Observes a request; what a write meets is kept where it is to be checked.
+    /// Starts an observation. Keeps the state that a write finds only if `is_checked`.
     #[must_use]
     pub fn new(token: Option<ValidToken>, is_checked: bool) -> Self {
         let write = is_checked.then(Box::default);
@@ -67,7 +68,7 @@ impl Observer {
         }))
     }
 
-    /// A body was read, with these names of other versions in it.
+    /// Records a body and the names of other versions in it.
     pub fn read(&self, body: &Body, names: &[&'static str]) {
         let mut observation = self.0.borrow_mut();
         observation.names = names.to_vec();
@@ -76,21 +77,21 @@ impl Observer {
         }
     }
 
-    /// A trainee was found.
+    /// Records the trainee before the write.
     pub fn found(&self, trainee: &Trainee) {
         if let Some(write) = &mut self.0.borrow_mut().write {
             write.trainee = Some(Box::new(trainee.clone()));
         }
     }
 
-    /// What the request mentions was looked up.
+    /// Records the organisations that the request refers to.
     pub fn looked_up(&self, organisations: &Organisations) {
         if let Some(write) = &mut self.0.borrow_mut().write {
             write.organisations = Some(organisations.clone());
         }
     }
 
-    /// What was observed.
+    /// Returns the observation.
     #[must_use]
     pub fn finish(self) -> RequestObservation {
         self.0.into_inner()

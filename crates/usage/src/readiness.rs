@@ -1,9 +1,9 @@
-//! Who still uses a version, what they would have to change, and how many of their writes the
-//! newest version would accept: what a maintainer looks at before a version is deprecated or
-//! removed.
+//! Readiness to migrate: which providers still use a version, what they must change, and how many
+//! of their writes the newest version would accept. Operators read these reports before they
+//! deprecate or remove a version.
 //!
-//! It is put together from the counts of the last days. What it says of writes rests on those that
-//! were tried ([`crate::shadow_checks`]), and is reported with their number.
+//! Reports are calculated from the counts of recent days. Statements about writes are based on the
+//! checked ones ([`crate::shadow_checks`]) and include their number.
 
 use adapter_kit::{Label, Served, Versions};
 use chrono::{NaiveDate, TimeDelta};
@@ -20,41 +20,41 @@ mod calculation;
 mod text;
 mod weeks;
 
-/// The days that are looked at where nothing else is requested.
+/// The default number of days in a report.
 pub const DEFAULT_DAYS: u16 = 30;
-/// The most days that can be looked at: as many as are kept.
+/// The maximum number of days in a report. Counts are kept for this long.
 pub const MAX_DAYS: u16 = 400;
 
-/// A share of fewer writes says little.
+/// A share of fewer writes is marked as unreliable.
 pub const FEW: i64 = 50;
 
-/// Who uses a version, and what keeps them there.
+/// The users of a version, and the reasons that keep them there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VersionReadiness {
     /// The version.
     pub version: Label,
     /// The newest version.
     pub newest: Label,
-    /// The UKPRN of the only provider that is looked at; nothing when all are.
+    /// The UKPRN of the only provider in the report, or `None` for all providers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The first day that is looked at.
+    /// The first day of the report.
     #[serde(serialize_with = "day")]
     pub since: NaiveDate,
-    /// The last one.
+    /// The last day of the report.
     #[serde(serialize_with = "day")]
     pub until: NaiveDate,
-    /// The day on which the oldest count begins that is kept, of any version; nothing when nothing
-    /// was counted.
+    /// The first day with a kept count of any version, or `None` without counts.
     #[serde(serialize_with = "optional_date")]
     pub counted_since: Option<NaiveDate>,
-    /// The last request of anybody, also before the days that are looked at.
+    /// The last request of any provider, also before the first day of the report.
     pub last_use: Option<LastUse>,
-    /// Writes of all together that were tried in the newest version.
+    /// The checked writes of all providers.
     pub writes: Writes,
-    /// The same of each of the last weeks with one, oldest first.
+    /// The checked writes of recent weeks, oldest first. Weeks without a checked write are left
+    /// out.
     pub weeks: Vec<ReadinessWeek>,
-    /// Those who use it, in the order of their UKPRNs.
+    /// The providers that use the version, sorted by UKPRN.
     pub providers: Vec<ProviderUse>,
 }
 
@@ -68,24 +68,23 @@ fn optional_date<S: Serializer>(
     }
 }
 
-/// How one provider uses a version, and what keeps it there.
+/// How one provider uses a version, and the reasons that keep it there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OwnReadiness {
     /// The version.
     pub version: Label,
     /// The newest version.
     pub newest: Label,
-    /// The first day that is looked at.
+    /// The first day of the report.
     #[serde(serialize_with = "day")]
     pub since: NaiveDate,
-    /// The last one.
+    /// The last day of the report.
     #[serde(serialize_with = "day")]
     pub until: NaiveDate,
-    /// The day on which the oldest count of the provider begins that is kept, of any version;
-    /// nothing when nothing was counted.
+    /// The first day with a kept count of the provider, of any version, or `None` without counts.
     #[serde(serialize_with = "optional_date")]
     pub counted_since: Option<NaiveDate>,
-    /// How it uses the version; nothing when it did not in those days.
+    /// The provider's use of the version, or `None` if there was none in these days.
     pub usage: Option<ProviderUse>,
 }
 
@@ -99,16 +98,16 @@ pub struct LastUse {
     pub seen: Seen,
 }
 
-/// Accepted writes that were tried in the newest version.
+/// Accepted writes that were checked against the newest version.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Writes {
-    /// How many there were.
+    /// The number of checked writes.
     pub checked: i64,
-    /// How many of them would be accepted there.
+    /// The number of writes that the newest version would accept.
     pub valid: i64,
-    /// The same in percent; nothing when none was tried.
+    /// The accepted share in percent, or `None` if no write was checked.
     pub percent: Option<f64>,
-    /// Whether there are too few for the share to say much.
+    /// Whether there are too few writes for a reliable share.
     pub few: bool,
 }
 
@@ -121,138 +120,138 @@ pub struct ProviderUse {
     pub name: String,
     /// Requests to the version.
     pub requests: i64,
-    /// The last of them.
+    /// The last request.
     #[serde(flatten, serialize_with = "last")]
     pub last: Seen,
-    /// The tokens with which they were sent.
+    /// The tokens of the requests.
     pub tokens: Vec<TokenUse>,
-    /// Endpoints that it uses and that end, or that the newest version does not have.
+    /// Used endpoints that are deprecated, or missing in the newest version.
     pub endpoints: Vec<EndpointUse>,
-    /// Names of other versions that it sends.
+    /// Names of other versions in its requests.
     pub names: Vec<NameUse>,
-    /// Its writes that were tried in the newest version.
+    /// Its writes that were checked against the newest version.
     pub writes: Writes,
-    /// What stands against those that would not be accepted, most frequent first.
+    /// The reasons why the newest version would reject writes, most frequent first.
     pub problems: Vec<Obstacle>,
-    /// Fields in those writes that have another name in the newest version, most frequent first.
+    /// Fields of these writes with another name in the newest version, most frequent first.
     #[serde(skip)]
     pub renamed: Vec<RenamedField>,
-    /// What it sends to newer versions already.
+    /// Its requests to newer versions.
     pub newer: Vec<NewerUse>,
 }
 
-/// How a token is used for a version.
+/// The use of a version with one token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TokenUse {
     /// The number of the token.
     pub token: i64,
-    /// What it is for.
+    /// The name of the token.
     pub name: String,
-    /// Requests.
+    /// The number of requests.
     pub requests: i64,
-    /// The last of them.
+    /// The last request.
     #[serde(flatten, serialize_with = "last")]
     pub last: Seen,
 }
 
-/// How an endpoint is used that ends.
+/// The use of a deprecated or removed endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EndpointUse {
     /// The endpoint.
     pub endpoint: String,
-    /// What to use instead.
+    /// The endpoint to use instead.
     pub replaced_by: Option<String>,
-    /// The version in which it is gone.
+    /// The version that removes the endpoint.
     pub removed_in: Option<Label>,
-    /// Requests.
+    /// The number of requests.
     pub requests: i64,
 }
 
-/// How often a name of other versions is sent.
+/// The use of a name of other versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NameUse {
     /// The name.
     pub name: String,
-    /// Requests with it.
+    /// The number of requests with the name.
     pub requests: i64,
 }
 
-/// What stands against writes in the newest version.
+/// A reason why the newest version would reject writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Obstacle {
-    /// The field, as the newest version calls it.
+    /// The name of the field in the newest version.
     pub field: String,
     /// The code of the problem.
     pub code: String,
-    /// What the code means.
+    /// The meaning of the code.
     pub meaning: &'static str,
-    /// What the rules demand of the field that the version does not have.
+    /// The rules for the field that are new in the newest version.
     pub rules: Vec<&'static str>,
-    /// Writes that have the problem.
+    /// The number of writes with the problem.
     pub writes: i64,
 }
 
-/// A field that is sent and has another name in the newest version.
+/// A sent field that has another name in the newest version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenamedField {
-    /// The name by which it is sent; after that of the list where it is a field of a nested record.
+    /// The name in the request. Fields of nested records have the name of their list before them.
     pub before: String,
     /// Its name in the newest version.
     pub after: Option<&'static str>,
-    /// Writes that have it.
+    /// The number of writes with the field.
     pub writes: i64,
 }
 
-/// What is sent to a newer version.
+/// The use of a newer version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NewerUse {
     /// The version.
     pub version: Label,
-    /// Requests.
+    /// The number of requests.
     pub requests: i64,
 }
 
-/// Whether a version can be removed.
+/// The answer to the question whether a version can be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// It is the newest one, to which the others move.
+    /// The newest version; all others migrate to it.
     Newest,
-    /// Not all providers were looked at.
+    /// Unknown: the report covers only one provider.
     NotLookedAt,
-    /// Somebody used it in the days that are looked at.
+    /// A provider used the version on the days of the report.
     InUse,
-    /// Counts do not go back as far as the days that are looked at.
+    /// Unknown: counts begin after the first day of the report.
     CountedTooShortly,
-    /// Nobody used it.
+    /// No provider used the version.
     Possible,
 }
 
 impl Removal {
-    /// The verdict, to stand behind the version's label; nothing for the newest one.
+    /// The verdict as a text that follows the version's label, or `None` for the newest version.
     #[must_use]
     pub const fn words(self) -> Option<&'static str> {
         match self {
             Self::Newest | Self::NotLookedAt => None,
             Self::InUse => Some("is still used"),
             Self::CountedTooShortly => {
-                Some("was not used, but was not counted for long enough either")
+                Some("was not used, but counts are too recent for a verdict")
             }
-            Self::Possible => Some("can be removed: nobody used it"),
+            Self::Possible => Some("can be removed: no provider used it"),
         }
     }
 }
 
-/// The first of the days whose counts are kept, of which this one is the last.
+/// The first day with kept counts.
 fn first_kept(today: NaiveDate) -> NaiveDate {
     today - TimeDelta::days(KEPT_DAYS)
 }
 
 impl VersionReadiness {
-    /// Who used the version in the last days, the present one among them: all, or one provider.
+    /// Loads who used the version in the last days including today: all providers, or one.
     ///
     /// # Errors
     ///
-    /// When the database does not answer;
+    /// When the database fails;
     /// [`Refusal::UnknownProvider`](storage::error::Refusal::UnknownProvider).
     pub fn load(
         session: &mut Session<'_>,
@@ -261,7 +260,8 @@ impl VersionReadiness {
         provider: Option<&str>,
         versions: &Versions,
     ) -> Result<Self, StorageError> {
-        let (since, until) = (first_day(session.today(), days), session.today());
+        let until = session.today();
+        let since = first_day(until, days);
         let mut known = Known::load(session, since, provider)?;
         known.look_into(
             session,
@@ -272,18 +272,19 @@ impl VersionReadiness {
         )
     }
 
-    /// The same of each version, oldest first.
+    /// Loads the reports of all versions, oldest first.
     ///
     /// # Errors
     ///
-    /// As for [`VersionReadiness::load`].
+    /// Like [`VersionReadiness::load`].
     pub fn load_all(
         session: &mut Session<'_>,
         days: u16,
         provider: Option<&str>,
         versions: &Versions,
     ) -> Result<Vec<Self>, StorageError> {
-        let (since, until) = (first_day(session.today(), days), session.today());
+        let until = session.today();
+        let since = first_day(until, days);
         let Some(newest) = versions.newest() else {
             return Ok(Vec::new());
         };
@@ -294,7 +295,7 @@ impl VersionReadiness {
             .collect()
     }
 
-    /// Whether it can be removed.
+    /// Whether the version can be removed.
     #[must_use]
     pub fn removal(&self) -> Removal {
         if self.version == self.newest {
@@ -313,9 +314,8 @@ impl VersionReadiness {
         }
     }
 
-    /// Those who use it, the ones first who could move first: by the share of writes that would be
-    /// accepted, then by what they send to newer versions already. Those of whom no write was tried
-    /// are the last.
+    /// The providers sorted by readiness to migrate: by the share of writes that would be accepted,
+    /// then by requests to newer versions. Providers without a checked write come last.
     #[must_use]
     pub fn by_progress(&self) -> Vec<&ProviderUse> {
         let mut providers: Vec<_> = self.providers.iter().collect();
@@ -325,14 +325,14 @@ impl VersionReadiness {
 }
 
 impl ProviderUse {
-    /// The requests that it sends to newer versions.
+    /// The number of requests to newer versions.
     #[must_use]
     pub fn newer_requests(&self) -> i64 {
         self.newer.iter().map(|newer| newer.requests).sum()
     }
 
-    /// How far it is, to be compared with that of others: the share decides, and of equal ones what
-    /// goes to newer versions.
+    /// The sort key of the progress: the share of accepted writes; equal shares are compared by
+    /// requests to newer versions.
     fn progress(&self) -> f64 {
         let newer = self.newer_requests() as f64;
         self.writes.percent.unwrap_or(-1.0) + newer / (newer + self.requests as f64 + 1.0) / 100.0
@@ -340,24 +340,22 @@ impl ProviderUse {
 }
 
 impl OwnReadiness {
-    /// How the provider of the session used the version in the last days, the present one among
-    /// them.
+    /// Loads how the session's provider used the version in the last days including today.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database fails.
     pub fn load(
         session: &mut ProviderSession<'_>,
         served: &Served,
         days: u16,
         versions: &Versions,
     ) -> Result<Self, StorageError> {
-        let (since, until) = (first_day(session.today(), days), session.today());
+        let until = session.today();
+        let since = first_day(until, days);
         let newest = versions.newest().unwrap_or(served);
-        let (label, against) = (
-            served.version.label.to_string(),
-            newest.version.label.to_string(),
-        );
+        let label = served.version.label.to_string();
+        let against = newest.version.label.to_string();
         let known = Known {
             provider: None,
             tokens: by_number(session.own_tokens()?),
@@ -369,18 +367,19 @@ impl OwnReadiness {
         Ok(known.readiness(served, newest, since, until).into())
     }
 
-    /// The same of each version before the newest one that the provider used in those days, oldest
-    /// first.
+    /// Loads the reports of all versions before the newest one that the provider used in these
+    /// days, oldest first.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database fails.
     pub fn load_older(
         session: &mut ProviderSession<'_>,
         days: u16,
         versions: &Versions,
     ) -> Result<Vec<Self>, StorageError> {
-        let (since, until) = (first_day(session.today(), days), session.today());
+        let until = session.today();
+        let since = first_day(until, days);
         let Some(newest) = versions.newest() else {
             return Ok(Vec::new());
         };
@@ -410,7 +409,7 @@ impl OwnReadiness {
 }
 
 impl From<VersionReadiness> for OwnReadiness {
-    /// What was found of one provider alone.
+    /// Extracts the report of a single provider.
     fn from(found: VersionReadiness) -> Self {
         let VersionReadiness {
             version,

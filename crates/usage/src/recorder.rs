@@ -1,5 +1,5 @@
-//! Records what was observed of a request: in the counts of what is used, and an accepted write for
-//! its shadow check.
+//! Records the observation of a request: counts its use, and queues an accepted write for its
+//! shadow check.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::counts::{Counted, Usage};
 use crate::observation::RequestObservation;
 use crate::shadow_checks::{ShadowChecks, Write};
 
-/// What is recorded of a request that a handler answers.
+/// The properties of a request that are recorded.
 #[derive(Debug)]
 pub struct UsageRecorder {
     /// The version.
@@ -21,17 +21,18 @@ pub struct UsageRecorder {
     pub endpoint: Endpoint,
     /// The identifier of the request.
     pub request_id: RequestId,
-    /// The identifier of the placement or the degree in the path; empty where it has none.
+    /// The identifier of the placement or the degree in the path, or an empty string.
     pub part_id: String,
 }
 
 impl UsageRecorder {
-    /// Counts the request. One whose token was not valid is not counted.
+    /// Counts the request if its token was valid.
     pub fn count(&self, usage: &Usage, at: DateTime<Utc>, observation: &RequestObservation) {
         let Some(token) = observation.token else {
             return;
         };
-        let (endpoint, request_id) = (self.endpoint, Arc::clone(&self.request_id));
+        let endpoint = self.endpoint;
+        let request_id = Arc::clone(&self.request_id);
         let counted = Counted {
             at,
             token: token.id,
@@ -42,7 +43,7 @@ impl UsageRecorder {
         usage.count(&counted, &observation.names);
     }
 
-    /// Leaves an accepted write to the shadow checks.
+    /// Queues an accepted write for a shadow check.
     pub fn check(
         self,
         shadow: &ShadowChecks,

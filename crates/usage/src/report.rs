@@ -1,7 +1,5 @@
-//! What was used since a day: by provider, token, version and endpoint, with what of it ends and
-//! which names belong to other versions.
-//!
-//! That an endpoint ends is not stored: the version says it.
+//! Usage since a day: by provider, token, version and endpoint, with deprecated endpoints and names
+//! of other versions. Deprecations are not stored; they come from the versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,16 +14,15 @@ use storage::session::{ProviderSession, Session};
 
 use crate::counts::NO_NAME;
 
-/// What was used.
+/// A usage report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The first day that is looked at.
+    /// The first day of the report.
     #[serde(serialize_with = "day")]
     pub since: NaiveDate,
-    /// What was used, in the order of the providers, the tokens, the versions, the endpoints and
-    /// the names.
+    /// The lines, sorted by provider, token, version, endpoint and name.
     pub lines: Vec<Line>,
-    /// What it comes to.
+    /// The sums.
     pub total: Total,
 }
 
@@ -42,34 +39,34 @@ pub struct Line {
     pub version: String,
     /// The endpoint.
     pub endpoint: String,
-    /// What of it is counted.
+    /// The kind of the line.
     pub kind: Kind,
-    /// The name of other versions that was sent.
+    /// The name of another version, for [`Kind::ForeignName`].
     pub name: Option<String>,
-    /// How many requests there were.
+    /// The number of requests.
     pub requests: i64,
-    /// The first of them.
+    /// The first request.
     #[serde(flatten, serialize_with = "first")]
     pub first: Seen,
-    /// The last of them.
+    /// The last request.
     #[serde(flatten, serialize_with = "last")]
     pub last: Seen,
 }
 
-/// What is counted of the requests for an endpoint.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// All of them.
+    /// All requests to an endpoint.
     Request,
-    /// All of them, and the endpoint should no longer be used.
+    /// All requests to an endpoint that is deprecated.
     DeprecatedEndpoint,
-    /// Those in which a name stands that only other versions know.
+    /// The requests with a name that only other versions have.
     ForeignName,
 }
 
 impl Kind {
-    /// The word for it.
+    /// The name of the kind in reports.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -80,25 +77,25 @@ impl Kind {
     }
 }
 
-/// What requests come to.
+/// The sums of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Total {
     /// All requests.
     pub requests: i64,
-    /// Those to endpoints that should no longer be used.
+    /// Requests to deprecated endpoints.
     pub to_deprecated_endpoints: i64,
-    /// Providers that sent any.
+    /// The number of providers with requests.
     pub providers: usize,
-    /// Tokens with which they were sent.
+    /// The number of tokens with requests.
     pub tokens: usize,
 }
 
 impl Report {
-    /// What was used since a day, by one provider or by all.
+    /// Loads the usage since a day, of one provider or of all.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database fails.
     pub fn load(
         session: &mut Session<'_>,
         since: NaiveDate,
@@ -114,11 +111,11 @@ impl Report {
         ))
     }
 
-    /// What the provider of the session used since a day.
+    /// Loads the usage of the session's provider since a day.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database fails.
     pub fn load_own(
         session: &mut ProviderSession<'_>,
         since: NaiveDate,
@@ -133,7 +130,7 @@ impl Report {
         ))
     }
 
-    /// The report of these totals, as far as they are of these tokens.
+    /// Creates the report of the totals that belong to these tokens.
     fn new(
         since: NaiveDate,
         tokens: &BTreeMap<i64, TokenRecord>,
@@ -185,7 +182,7 @@ impl Line {
         }
     }
 
-    /// Where it stands among the others: versions go by age, not by their letters.
+    /// The sort key. Versions are sorted by age instead of their text.
     fn place(&self) -> (&str, &str, i64, Option<Label>, &str, &str, Option<&str>) {
         let label = self.version.parse().ok();
         (
@@ -221,7 +218,7 @@ impl Total {
     }
 }
 
-/// The tokens of a provider, or of all, by their numbers.
+/// The tokens of a provider, or of all providers, by number.
 pub(super) fn tokens(
     session: &mut Session<'_>,
     provider: Option<&str>,
@@ -229,18 +226,18 @@ pub(super) fn tokens(
     Ok(by_number(session.list_tokens(provider)?))
 }
 
-/// The same tokens by their numbers.
+/// Maps tokens by number.
 pub(super) fn by_number(tokens: Vec<TokenRecord>) -> BTreeMap<i64, TokenRecord> {
     tokens.into_iter().map(|token| (token.id, token)).collect()
 }
 
-/// The first of so many days, of which this one is the last.
+/// The first day of a range of `days` days that ends today.
 #[must_use]
 pub fn first_day(today: NaiveDate, days: u16) -> NaiveDate {
     today - TimeDelta::days(i64::from(days.max(1)) - 1)
 }
 
-/// Why an endpoint of a version should no longer be used, as far as the version is served.
+/// The deprecation of an endpoint of a version, or `None` if the version is not served.
 fn deprecation(versions: &Versions, version: &str, endpoint: &str) -> Option<&'static Deprecation> {
     let served = versions.find(version.parse().ok()?)?;
     served
@@ -251,7 +248,7 @@ fn deprecation(versions: &Versions, version: &str, endpoint: &str) -> Option<&'s
         .find(|gone| gone.endpoint.to_string() == endpoint)
 }
 
-/// A day, as JSON has it.
+/// Serialises a day in its JSON form.
 pub(super) fn day<S: Serializer>(day: &NaiveDate, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(day)
 }
@@ -276,7 +273,7 @@ fn first<S: Serializer>(seen: &Seen, serializer: S) -> Result<S::Ok, S::Error> {
     .serialize(serializer)
 }
 
-/// The last request of its kind.
+/// Serialises the last request.
 pub(super) fn last<S: Serializer>(seen: &Seen, serializer: S) -> Result<S::Ok, S::Error> {
     Last {
         last_seen: timestamp(seen.at),

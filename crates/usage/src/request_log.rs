@@ -1,16 +1,20 @@
-//! The log of requests, so that a provider finds out what was refused and why: the endpoint, the
-//! status, and the codes and fields of problems. [`storage::observations::request_log`] keeps it.
+//! The log of requests. It shows a provider its refused requests and the reasons: the endpoint, the
+//! status, and the codes and fields of problems. [`storage::observations::request_log`] stores it.
 //!
-//! Only requests for an endpoint of a version, with a valid token, belong to a provider. No path,
-//! no body and no value is logged, and of what clients choose the identifier of the request alone,
+//! Logged are only requests to an endpoint of a version with a valid token. The log contains no
+//! path, body or value. The only text that clients can choose is the identifier of the request,
 //! within the form that [`http_kit::requests::request_id`] allows.
 //!
-//! A request is added to a list in memory, which is written every few seconds and when the server
-//! ends, some rows in a job. No request waits for that: where the list is full, a refused request
-//! is dropped and counted. Of the accepted ones only the newest of each provider wait, so a busy
-//! provider does not write all that it asks. Of the requests over the rate limit only the first of
-//! each token wait: they are all alike, and a client in a loop would displace the rest. A program
-//! that is killed loses what it has not written yet.
+//! Requests are added to a list in memory. A background task writes the list in small batches every
+//! few seconds and at shutdown, so requests never wait for the log. When the list is full:
+//!
+//! - Refused requests are dropped and counted.
+//! - Of accepted requests, only the newest of each provider are kept, so that a busy provider does
+//!   not write all its requests.
+//! - Of requests over the rate limit, only the first of each token are kept. They are all alike,
+//!   and a client in a loop would displace the rest.
+//!
+//! A killed program loses the unwritten requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,33 +39,33 @@ pub mod filter;
 pub mod problems;
 pub mod report;
 
-/// How often requests are written.
+/// The time between two flushes.
 const PAUSE: Duration = Duration::from_secs(5);
-/// Requests that are written, and removed, in one job, so that no request waits for long.
+/// The number of requests written or removed per job, so that other requests do not wait long.
 const BATCH: usize = 200;
-/// Providers whose requests wait behind different locks.
+/// The number of locks. Providers are distributed over them.
 const SHARDS: usize = 16;
-/// What is over a limit is removed when a hundredth of the limit was written, or [`Bounds::slack`]
-/// where that is more.
+/// The surplus of a provider is removed after writing a hundredth of the limit, or
+/// [`Bounds::slack`] requests if that is more.
 const SLACK: u32 = 100;
-/// How many requests were written before this server did.
+/// Marks that the number of requests written before the start of this server is unknown.
 const UNKNOWN: u32 = u32::MAX;
 
-/// How much is logged.
+/// The limits of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Refused requests that wait to be written, of all providers.
+    /// Refused requests of all providers in memory.
     pub waiting: usize,
-    /// Refused requests of one provider that wait, so that it leaves room for others.
+    /// Refused requests of one provider in memory, so that one provider cannot fill the list.
     pub waiting_of_provider: usize,
-    /// Accepted requests of one provider that wait; the newest.
+    /// Accepted requests of one provider in memory; the newest are kept.
     pub accepted_of_provider: usize,
-    /// Requests over the rate limit of one token that wait; the first.
+    /// Requests over the rate limit of one token in memory; the first are kept.
     pub rate_limited_of_token: usize,
-    /// Requests of one provider that are kept.
+    /// Stored requests of one provider.
     pub kept: LogLimits,
-    /// How many requests of a provider a server writes, at least, before it removes the surplus
-    /// again.
+    /// The minimum number of requests of a provider that a server writes before it removes the
+    /// surplus again.
     pub slack: u32,
 }
 
@@ -78,11 +82,11 @@ impl Default for Bounds {
     }
 }
 
-/// Requests that are not written yet. Cheap to clone; all clones log together.
+/// Unwritten requests. Cheap to clone; all clones share the list.
 #[derive(Debug, Clone)]
 pub struct RequestLog(Option<Arc<Waiting>>);
 
-/// What was asked, and what was answered.
+/// A request and its reply.
 #[derive(Debug, Clone)]
 pub struct ObservedRequest {
     /// The version.
@@ -93,7 +97,7 @@ pub struct ObservedRequest {
     pub method: Method,
     /// The status of the reply.
     pub status: StatusCode,
-    /// The position in a batch, from 0; nothing for a request as a whole.
+    /// The position in a batch, from 0, or `None` for a whole request.
     pub item: Option<u32>,
 }
 
@@ -101,11 +105,11 @@ pub struct ObservedRequest {
 struct Waiting {
     bounds: Bounds,
     shards: [Mutex<HashMap<i64, OfProvider>>; SHARDS],
-    /// How many refused requests wait.
+    /// The number of refused requests in memory.
     refused: AtomicUsize,
-    /// How many were written since the surplus was last removed.
+    /// Requests written since the last removal of surplus, by provider and outcome.
     written: Mutex<HashMap<(i64, Outcome), u32>>,
-    /// Locked during a flush, so that the last flush of a server waits for one that is under way.
+    /// Locked during a flush, so that the final flush waits for a running one.
     flush: tokio::sync::Mutex<()>,
 }
 
@@ -113,7 +117,7 @@ struct Waiting {
 struct OfProvider {
     refused: Vec<Observed>,
     accepted: VecDeque<Observed>,
-    /// How many of the refused ones each token sent over the rate limit.
+    /// The number of refused requests over the rate limit, by token.
     rate_limited: HashMap<i64, usize>,
 }
 
@@ -137,7 +141,7 @@ impl Default for RequestLog {
 }
 
 impl RequestLog {
-    /// A log within these bounds.
+    /// Creates a log with these limits.
     #[must_use]
     pub fn with_bounds(bounds: Bounds) -> Self {
         let (shards, refused, written, flush) = Default::default();
@@ -150,7 +154,7 @@ impl RequestLog {
         })))
     }
 
-    /// A log that logs nothing.
+    /// Creates a log that ignores all requests.
     #[must_use]
     pub const fn off() -> Self {
         Self(None)
@@ -162,7 +166,7 @@ impl RequestLog {
         self.0.is_some()
     }
 
-    /// Adds a request that came with the token, or an item of it.
+    /// Adds a request, or an item of it, that came with the token.
     pub fn record(
         &self,
         store: &Store,
@@ -179,7 +183,8 @@ impl RequestLog {
             item,
         } = observed;
         let version = served.version.label;
-        let (at, request_id) = (store.now(), request_id::for_the_log());
+        let at = store.now();
+        let request_id = request_id::for_the_log();
         let observed = Observed {
             at,
             token: token.id,
@@ -196,13 +201,13 @@ impl RequestLog {
         }
     }
 
-    /// Writes what waits, and removes what is then over the limits of its provider. Waits for a
-    /// flush that is under way.
+    /// Writes all requests in memory, and removes the surplus over the limits of their providers.
+    /// Waits for a running flush.
     ///
     /// # Errors
     ///
-    /// When the store does not take it. What it may take later is kept until then, as far as there
-    /// is room.
+    /// When the store fails. After a temporary failure the requests are kept for the next flush, up
+    /// to the limits.
     pub async fn flush(&self, store: &Store) -> Result<(), StorageError> {
         let Some(waiting) = &self.0 else {
             return Ok(());
@@ -219,8 +224,8 @@ impl RequestLog {
                 .write::<_, StorageError>(move |session| session.add_requests(&batch))
                 .await;
             if let Err(error) = written {
-                // What the store will not take tomorrow either would stand in the way of the rest.
-                // What it may have taken would stand there twice.
+                // After a permanent failure, the requests would block later ones. If the write may
+                // have succeeded, writing again would log twice.
                 let given_up = if error.is_repeatable() {
                     Vec::new()
                 } else {
@@ -241,8 +246,8 @@ impl RequestLog {
     }
 }
 
-/// Writes what waits every few seconds, as long as the server runs. Must be called where the server
-/// runs.
+/// Starts a task that writes the requests every few seconds, as long as the server runs. Must be
+/// called on a `LocalSet`.
 pub fn start(log: RequestLog, store: Store) {
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
@@ -253,21 +258,18 @@ pub fn start(log: RequestLog, store: Store) {
     });
 }
 
-/// Writes what waits, and says in the log what did not succeed. Stands at the end of a server too,
-/// behind its last request.
+/// Writes all requests in memory and logs failures. The server also calls this function at
+/// shutdown, after its last request.
 pub async fn write(log: &RequestLog, store: &Store) {
     if let Err(error) = log.flush(store).await {
-        log::warn!(
-            "requests were not written to the log of requests: {}",
-            Causes(&error)
-        );
+        log::warn!("log of requests not written: {}", Causes(&error));
     }
 }
 
 fn count_dropped(requests: usize) {
     if requests > 0 {
         metrics::request_log_dropped().increment(u64::try_from(requests).unwrap_or(u64::MAX));
-        log::warn!("{requests} refused requests are missing from the log of requests");
+        log::warn!("log of requests incomplete; dropped refused requests: {requests}");
     }
 }
 
@@ -276,7 +278,7 @@ impl Observed {
         Outcome::from_status(self.status.as_u16())
     }
 
-    /// The same as the store takes it.
+    /// Converts the request to the form of the store.
     fn logged(&self, provider_id: i64) -> NewLoggedRequest {
         let request = LoggedRequest {
             answered_at: self.at,
@@ -298,8 +300,8 @@ impl Observed {
 }
 
 impl Waiting {
-    /// Adds a request, unless its token has sent too many over the rate limit; says whether there
-    /// was room for it.
+    /// Adds a request, unless its token has reached the limit of requests over the rate limit.
+    /// Returns `false` if the request is dropped.
     fn add(&self, provider_id: i64, observed: Observed) -> bool {
         let Bounds {
             waiting,
@@ -308,12 +310,12 @@ impl Waiting {
             rate_limited_of_token,
             ..
         } = self.bounds;
-        // No number is negative.
+        // Identifiers are never negative.
         let shard = usize::try_from(provider_id).unwrap_or_default() % SHARDS;
         let Some(shard) = self.shards.get(shard) else {
             return false;
         };
-        // A poisoned lock is no harm: each list is changed in one step.
+        // A poisoned lock is harmless: each list is changed in one step.
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         let own = shard.entry(provider_id).or_default();
         match observed.outcome() {
@@ -325,10 +327,8 @@ impl Waiting {
                 true
             }
             Outcome::Refused => {
-                let (token, is_rate_limited) = (
-                    observed.token,
-                    observed.status == StatusCode::TOO_MANY_REQUESTS,
-                );
+                let token = observed.token;
+                let is_rate_limited = observed.status == StatusCode::TOO_MANY_REQUESTS;
                 let rate_limited = own.rate_limited.get(&token).copied().unwrap_or_default();
                 if is_rate_limited && rate_limited >= rate_limited_of_token {
                     return true;
@@ -351,7 +351,7 @@ impl Waiting {
         }
     }
 
-    /// Takes all away that waits.
+    /// Takes all requests out of memory.
     fn take(&self) -> Vec<(i64, Observed)> {
         let mut taken = Vec::new();
         for shard in &self.shards {
@@ -376,8 +376,8 @@ impl Waiting {
         taken
     }
 
-    /// Adds the refused requests again that were not written, and says for how many there was no
-    /// room. Accepted ones would take the place of newer ones.
+    /// Adds refused requests again after a failed write, and returns the number of dropped ones.
+    /// Accepted requests are not added again, because they would displace newer ones.
     fn put_back(&self, left: Vec<(i64, Observed)>) -> usize {
         let refused = left
             .into_iter()
@@ -397,7 +397,7 @@ impl Waiting {
         }
     }
 
-    /// Removes the surplus of the providers of which enough was written since the last time.
+    /// Removes the surplus of providers with enough requests written since the last removal.
     async fn remove_surplus(&self, store: &Store) -> Result<(), StorageError> {
         let Bounds { kept, slack, .. } = self.bounds;
         let due: Vec<_> = {

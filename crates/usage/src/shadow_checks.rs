@@ -1,16 +1,17 @@
-//! Tries accepted writes of older versions in the newest one, off the way of requests, and counts
-//! how they fare.
+//! Shadow checks: a background thread tries accepted writes of older versions in the newest one and
+//! counts the results.
 //!
-//! A share of the writes is tried. The job of such a write keeps what it met, the trainee as it was
-//! before among it, since only on that the newest version would have decided as it would then
-//! ([`version_tools::shadow`]); a later look at the record would find the write done. After the
-//! reply the write goes into a bounded queue, from which one thread takes one at a time. What finds
-//! the queue full is dropped, and so is a write that waits when the program is killed. Of a write
-//! nothing is kept but counts ([`crate::counts`]).
+//! A configurable share of the writes is checked. The job of such a write keeps the state it has
+//! found, including the trainee before the write, because the newest version must decide on the
+//! same state ([`version_tools::shadow`]); the stored record already contains the write. After the
+//! reply the write enters a bounded queue, which one thread processes. A write is dropped when the
+//! queue is full, or when the program is killed. Only counts are stored ([`crate::counts`]).
 //!
-//! What a check does not know: whether the client would send the same body to the newest version,
-//! what depends on the time of the write, such as a duplicate, and anything about requests that
-//! were refused.
+//! Limits of the checks:
+//!
+//! - The client might send another body to the newest version.
+//! - Rules that depend on the time of the write, such as duplicates, are not checked.
+//! - Refused requests are not checked.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -28,18 +29,18 @@ use version_tools::shadow::{AcceptedWrite, check};
 use crate::counts::{Checked, Usage};
 use crate::observation::ObservedWrite;
 
-/// Writes that may wait. One more is dropped.
+/// The capacity of the queue. Further writes are dropped.
 const QUEUE: usize = 64;
 
-/// The check of accepted writes; none by default. Cheap to clone; all clones are the same.
+/// The queue of shadow checks; off by default. Cheap to clone; all clones share the queue.
 #[derive(Clone, Default)]
 pub struct ShadowChecks(Option<Arc<Running>>);
 
 struct Running {
     newest: &'static Served,
-    /// In percent.
+    /// The share of writes to check, in percent.
     share: u8,
-    /// Picks the share.
+    /// Selects the writes to check.
     lot: RandomState,
     drawn: AtomicU64,
     queue: mpsc::Sender<Message>,
@@ -48,32 +49,32 @@ struct Running {
 
 enum Message {
     Check(Box<Write>),
-    /// Everything before it is done.
+    /// Replies when all earlier messages are processed.
     Drain(oneshot::Sender<()>),
 }
 
-/// A write that was accepted.
+/// An accepted write to check.
 pub struct Write {
-    /// The version that it was sent to.
+    /// The version of the request.
     pub served: &'static Served,
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// The number of its token.
+    /// The number of the token.
     pub token: i64,
-    /// When it was.
+    /// The time of the write.
     pub at: DateTime<Utc>,
-    /// The identifier of the placement or the degree in its path.
+    /// The identifier of the placement or the degree in the path.
     pub part_id: String,
-    /// What it met.
+    /// The state that the write has found.
     pub observed: ObservedWrite,
 }
 
 impl ShadowChecks {
-    /// Begins to try so many percent of the writes, on a thread that ends with the last clone.
+    /// Starts checking the given percentage of writes, on a thread that ends with the last clone.
     ///
     /// # Errors
     ///
-    /// When the operating system gives no thread.
+    /// When the operating system cannot start a thread.
     pub fn start(
         share: u8,
         versions: &'static Versions,
@@ -90,12 +91,14 @@ impl ShadowChecks {
                 while let Some(message) = waiting.blocking_recv() {
                     match message {
                         Message::Check(write) => perform(*write, newest, lists, &usage),
-                        // Whoever waits may have gone away.
+                        // The waiting task may have been cancelled.
                         Message::Drain(drained) => drop(drained.send(())),
                     }
                 }
             })?;
-        let (lot, drawn, dropped) = (RandomState::new(), AtomicU64::new(0), AtomicU64::new(0));
+        let lot = RandomState::new();
+        let drawn = AtomicU64::new(0);
+        let dropped = AtomicU64::new(0);
         Ok(Self(Some(Arc::new(Running {
             newest,
             share,
@@ -106,13 +109,13 @@ impl ShadowChecks {
         }))))
     }
 
-    /// Whether any writes are tried.
+    /// Whether checks are on.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether the next write of the version is to be checked.
+    /// Whether to check the next write of the version.
     #[must_use]
     pub fn samples(&self, served: &Served) -> bool {
         let is_older =
@@ -123,7 +126,7 @@ impl ShadowChecks {
             .is_some_and(|running| running.draws())
     }
 
-    /// Takes a write that was accepted; drops it when too many wait already.
+    /// Queues an accepted write, or drops it when the queue is full.
     pub fn offer(&self, write: Write) {
         let Some(running) = &self.0 else { return };
         if running
@@ -135,13 +138,13 @@ impl ShadowChecks {
         }
     }
 
-    /// Waits until all writes are tried that were taken so far, and says how many were dropped
-    /// since it was drained last.
+    /// Waits until all queued writes are checked. Returns the number of writes dropped since the
+    /// last call.
     pub async fn drain(&self) -> u64 {
         let Some(running) = &self.0 else { return 0 };
         let (drained, answer) = oneshot::channel();
         if running.queue.send(Message::Drain(drained)).await.is_ok() {
-            // The thread ends without an answer only when the program does.
+            // The thread ends without a reply only when the program ends.
             let _ = answer.await;
         }
         running.dropped.swap(0, Ordering::Relaxed)
@@ -149,7 +152,7 @@ impl ShadowChecks {
 }
 
 impl Running {
-    /// Whether the next write is among the share.
+    /// Whether the next write belongs to the share.
     fn draws(&self) -> bool {
         let number = self.drawn.fetch_add(1, Ordering::Relaxed);
         self.lot.hash_one(number) % 100 < u64::from(self.share)
@@ -166,7 +169,7 @@ impl fmt::Debug for ShadowChecks {
     }
 }
 
-/// Tries one write. A panic is ours, and no reason to stop.
+/// Checks one write. A panic is logged and does not stop the thread.
 fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: &Usage) {
     let Write {
         served,
@@ -190,7 +193,8 @@ fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: 
     }));
     match found {
         Ok(Some(found)) => {
-            let (version, against) = (served.version.label, newest.version.label);
+            let version = served.version.label;
+            let against = newest.version.label;
             usage.count_check(
                 Checked {
                     day: at.date_naive(),
@@ -203,7 +207,7 @@ fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: 
         }
         Ok(None) => {}
         Err(_) => log::error!(
-            "a write to {endpoint} could not be tried in {}",
+            "shadow check in {} panicked; endpoint: {endpoint}",
             newest.version.label
         ),
     }
@@ -224,18 +228,20 @@ mod tests {
     }
 
     #[test]
-    fn the_share_that_was_requested_is_drawn() {
+    fn configured_share_of_writes_is_drawn() {
         assert_eq!((drawn(0, 1_000), drawn(100, 1_000)), (0, 1_000));
         let half = drawn(50, 10_000);
-        // Ten standard deviations.
+        // The tolerance is ten standard deviations.
         assert!((4_500..=5_500).contains(&half), "{half}");
     }
 
     #[actix_web::test]
-    async fn what_finds_the_queue_full_is_dropped_and_reported() {
+    async fn writes_beyond_full_queue_are_dropped_and_counted() {
         let served = versions::all().iter().next().unwrap();
         let (queue, mut waiting) = mpsc::channel(1);
-        let (lot, drawn, dropped) = (RandomState::new(), AtomicU64::new(0), AtomicU64::new(0));
+        let lot = RandomState::new();
+        let drawn = AtomicU64::new(0);
+        let dropped = AtomicU64::new(0);
         let shadow = ShadowChecks(Some(Arc::new(Running {
             newest: served,
             share: 100,

@@ -1,5 +1,4 @@
-//! The dates of changes: in the order in which they are given, and never more than a second ahead
-//! of the clock.
+//! The dates of changes: increasing, and never more than a second ahead of the clock.
 //!
 //! A client that polls takes the date of the last record that it saw as its cursor. The client
 //! misses nothing when no later commit has an earlier date, and it advances when the records of one
@@ -211,10 +210,10 @@ pub(crate) struct ReservedDate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Reserved,
-    /// It follows a date that a clock far ahead of this one gave, and says nothing of the changes
-    /// of other records.
+    /// Follows a date of a clock that was far ahead, and does not restrict the dates of other
+    /// records.
     OfOtherClock,
-    /// It is too far ahead for so long.
+    /// Too far ahead; the change must wait for this time.
     NotDue(Duration),
     Taken,
 }

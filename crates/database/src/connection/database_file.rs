@@ -123,7 +123,7 @@ impl DatabaseFile {
     }
 
     fn record_opened(&self) -> io::Result<()> {
-        // SQLite keeps its files beside the one to which a link leads.
+        // SQLite keeps its files beside the target of a link.
         let database = self.path.canonicalize()?;
         let beside = WAL_SUFFIXES.map(|suffix| with_suffix(&database, suffix));
         let opened = [self.path.clone()]
@@ -162,7 +162,7 @@ impl DatabaseFile {
                     log::error!(
                         "{} was deleted, moved or replaced while this server has it open: the server refuses writes until the \
                          same file is back; otherwise stop the server, then put the file back or restore a backup \
-                         (docs/operations.md, \"The database file is gone\")",
+                         (docs/operations/troubleshooting.md, \"The database file is gone\")",
                         file.path.display()
                     );
                 }

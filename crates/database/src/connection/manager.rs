@@ -1,5 +1,4 @@
-//! How connections are made: to which database, for what, and with which settings; the manager of
-//! the pools.
+//! Opens connections with the settings of their purpose; the manager of the pools.
 
 use std::fmt;
 use std::path::Path;
@@ -114,7 +113,7 @@ impl Connections {
         })
     }
 
-    /// The same, for up to this number of connections, which share the page caches of their use.
+    /// Limits the number of connections, which share the memory for page caches.
     pub(crate) fn sharing(&self, PageCaches(together): PageCaches, connections: u32) -> Self {
         Self {
             page_cache_kib: together / connections.max(1),
@@ -122,8 +121,8 @@ impl Connections {
         }
     }
 
-    /// The same, waiting so long for a server of PostgreSQL that has no connection left. Other
-    /// servers of the register give theirs back when they do not use them.
+    /// Waits up to this time for a PostgreSQL server without a free connection. Other servers of
+    /// the register close their unused connections.
     pub fn waiting(&self, wait: Duration) -> Self {
         Self {
             wait,
@@ -131,7 +130,7 @@ impl Connections {
         }
     }
 
-    /// The same, for a pool whose connections write.
+    /// Makes connections that write.
     pub fn for_writing(&self) -> Self {
         Self {
             node: Node::Writable,
@@ -368,8 +367,8 @@ impl r2d2::ManageConnection for Connections {
     }
 }
 
-/// Why a pool could not make or keep a connection. The pool passes on nothing but the text of an
-/// error, so the text holds all causes.
+/// Error of opening or keeping a connection. The pool passes on only the text, so the text includes
+/// all causes.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     #[error("{}", .0.with_causes())]

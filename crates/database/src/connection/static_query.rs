@@ -2,8 +2,8 @@
 //!
 //! Before each execution diesel walks through a query to see whether it may stay prepared. Of such
 //! a query it always may, and the walk through all columns of a row takes longer than to look the
-//! statement up. On SQLite that spares queries which return rows: to execute one, diesel passes a
-//! reference to it, and walks through it all the same.
+//! statement up. On SQLite that spares queries which return rows: to execute one, diesel still
+//! walks through a reference to it.
 
 use std::marker::PhantomData;
 

@@ -45,7 +45,7 @@ pub(crate) enum JobReply<T, E, F> {
     GivenBack(F, JobTimer),
 }
 
-/// The end of the channel at which the caller of a job waits for its reply.
+/// The receiving end of the channel with the result of a job.
 type ReplyReceiver<T, E, F> = oneshot::Receiver<JobReply<T, E, F>>;
 
 /// Wraps a function as a job.
@@ -127,7 +127,7 @@ where
             (Progress::Answered(_) | Progress::Waiting, Err(error)) => Err(E::from(error)),
             (Progress::Waiting, Ok(())) => Err(E::from(DatabaseError::Closed)),
         };
-        // A caller that has gone away has no use for the answer; the work is done all the same.
+        // The caller may be gone; the work is done nevertheless.
         let _ = self.caller.send(JobReply::Answer(answer, self.timer));
     }
 

@@ -1,4 +1,4 @@
-//! Runs look-ups by key on the calling thread, over connections to SQLite for which no job waits.
+//! Runs look-ups by key on the calling thread, over separate connections to SQLite.
 //!
 //! A look-up takes about 10 µs, and a hop to another thread as long again. Each thread has its
 //! connection, which does not write and does not wait. A look-up that would have to wait runs on

@@ -224,7 +224,7 @@ impl JobPool {
 
     /// Waits until the jobs that were given before have ended.
     pub(crate) async fn drain(&self) {
-        // Places are given in the order in which they are requested. A closed pool runs nothing.
+        // Permits are granted in the order of their requests. A closed pool runs no job.
         let _all = self.places.acquire_many(self.size()).await;
     }
 

@@ -7,7 +7,7 @@ use crate::connection::{Access, DatabaseConnection};
 
 /// The transaction of one job: its connection, its time, and what the job may do.
 pub struct Transaction<'a> {
-    /// The connection on which the transaction is open.
+    /// The connection of the transaction.
     pub connection: &'a mut DatabaseConnection,
     /// What the job may do.
     pub access: Access,
@@ -54,7 +54,7 @@ impl<'a> Transaction<'a> {
 pub struct ConnectionMemory(Option<Box<dyn Any + Send>>);
 
 impl ConnectionMemory {
-    /// The value, or a new one in place of a value of another type.
+    /// The value; a new one replaces a value of another type.
     pub fn get<T: Default + Send + 'static>(&mut self) -> Option<&mut T> {
         if !self.0.as_ref().is_some_and(|value| value.is::<T>()) {
             self.0 = Some(Box::<T>::default());

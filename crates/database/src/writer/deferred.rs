@@ -28,7 +28,7 @@ struct Waiting {
     job: Box<dyn Job>,
     since: Instant,
     due: Instant,
-    /// The row of the trainee for which it waits.
+    /// The row of the trainee that the job waits for.
     trainee: Option<i64>,
 }
 

@@ -165,7 +165,7 @@ impl Server {
             if let Some((_, address)) = line.split_once("listening on http://") {
                 break address.trim().to_owned();
             }
-            if let Some((_, address)) = line.split_once("operators are answered on http://") {
+            if let Some((_, address)) = line.split_once("listening for operators on http://") {
                 operator = Some(address.trim().to_owned());
             }
             said.push(line);

@@ -1,5 +1,5 @@
-//! The list of erasures as a file: what is written of one, and read back to erase again what a
-//! restored backup has brought back.
+//! The list of erasures as a file. Operators read it back to repeat erasures after restoring a
+//! backup.
 
 use chrono::{DateTime, Utc};
 use domain::commands::erasure::{MAX_GROUND_CHARS, ground};
@@ -8,7 +8,7 @@ use storage::records::erasure::{Erasure, ErasureOrder};
 
 use crate::import::{Importable, Row, RowProblem};
 
-/// The columns, in the order in which they are written.
+/// The columns, in their order in the file.
 pub const HEADINGS: [&str; 6] = [
     TRAINEE_ID,
     PROVIDER,
@@ -45,14 +45,14 @@ pub fn cells(erasure: &Erasure) -> [String; 6] {
     ]
 }
 
-/// An erasure that is to be made again.
+/// An erasure to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasureRow {
     /// The UKPRN of the provider.
     pub ukprn: String,
     /// The identifier of the trainee.
     pub trainee_id: String,
-    /// Who ordered it, when and on what ground.
+    /// The person who ordered the erasure, its time and its ground.
     pub order: ErasureOrder,
 }
 

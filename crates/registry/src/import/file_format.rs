@@ -1,34 +1,34 @@
-//! Recognises files that do not hold comma-separated values, by their header row.
+//! Detects files that are not comma-separated values, by their header row.
 
 use std::borrow::Cow;
 
 use csv::ByteRecord;
 
-/// What a file is that does not hold comma-separated values.
+/// The formats of files that are not comma-separated values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FileFormat {
-    /// It holds nothing.
+    /// An empty file.
     #[error("the file is empty")]
     Empty,
-    /// Its cells are separated by semicolons.
+    /// Cells separated by semicolons.
     #[error("the cells of the file are separated by semicolons: save it with commas between them")]
     Semicolons,
-    /// Its cells are separated by tabs.
+    /// Cells separated by tabs.
     #[error("the cells of the file are separated by tabs: save it with commas between them")]
     Tabs,
-    /// It is text in UTF-16.
+    /// Text in UTF-16.
     #[error("the file is in UTF-16: save it as CSV in UTF-8")]
     Utf16,
-    /// It is a ZIP archive, as the workbooks of spreadsheet programs are.
+    /// A ZIP archive, such as the workbook of a spreadsheet program.
     #[error("the file is a workbook (xlsx) or another archive: save it as CSV in UTF-8")]
     Archive,
-    /// It is no text.
-    #[error("the file is no text: save it as CSV in UTF-8")]
+    /// A binary file.
+    #[error("the file is not text: save it as CSV in UTF-8")]
     Binary,
 }
 
-/// The format of a file whose header row, with these names, lacks columns; `None` where the format
-/// is not the reason.
+/// Detects the format of a file whose header row lacks columns. Returns `None` if the format does
+/// not explain the missing columns.
 pub(super) fn detect<'a>(
     header: &ByteRecord,
     names: impl Iterator<Item = Cow<'a, str>>,
@@ -56,7 +56,7 @@ pub(super) fn detect<'a>(
         .find_map(|(separator, format)| is_separated_by(separator).then_some(format))
 }
 
-/// Whether a name in a header row is that of the column.
+/// Whether a name in a header row refers to the column. Ignores case and surrounding white space.
 pub(super) fn is_column(name: &str, column: &str) -> bool {
     name.trim().eq_ignore_ascii_case(column)
 }

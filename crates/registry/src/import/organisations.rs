@@ -1,4 +1,4 @@
-//! What the rows of schools and training partners say.
+//! The columns of schools and training partners.
 
 use domain::RecordField as _;
 use domain::records::organisations::{is_reserved_urn, is_ukprn, is_urn};
@@ -14,11 +14,12 @@ const SCHOOL_NAME: &str = "EstablishmentName";
 const POSTCODE: &str = "Postcode";
 const STATUS: &str = "EstablishmentStatus (name)";
 const PARTNER_NAME: &str = "Name";
-/// How the status of a school that is open begins: `Open`, or `Open, but proposed to close`.
+/// The beginning of the status of an open school, for example `Open, but proposed to close`.
 const OPEN: &str = "Open";
 
 impl Row<'_> {
-    /// The text of a column that is copied into a field of placements, and no longer than that.
+    /// The text of a column that is copied into a field of placements, limited to the length of the
+    /// field.
     fn text_for(
         &self,
         column: &'static str,
@@ -32,7 +33,7 @@ impl Row<'_> {
         Ok(text)
     }
 
-    /// The URN, where the row has one.
+    /// The URN, or `None` if the cell is blank.
     fn urn(&self) -> Result<Option<String>, RowProblem> {
         let urn = self.text(URN);
         if urn.as_deref().is_some_and(|urn| !is_urn(urn)) {
@@ -69,7 +70,8 @@ impl Importable for PartnerDetails {
     const COLUMNS: &'static [&'static str] = &[URN, UKPRN, PARTNER_NAME];
 
     fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
-        let (urn, ukprn) = (row.urn()?, row.text(UKPRN));
+        let urn = row.urn()?;
+        let ukprn = row.text(UKPRN);
         if urn.is_none() && ukprn.is_none() {
             return Err(RowProblem::NoNumber);
         }

@@ -1,7 +1,4 @@
-//! Reference data in files: lists that take the place of those in the program, and the latter
-//! written out.
-//!
-//! Knows folders and files; what is in them is for [`domain::lists`].
+//! Reads lists of reference data from files, and exports the built-in lists.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,18 +8,18 @@ use std::path::{Path, PathBuf};
 use domain::Lists;
 use domain::lists::{ListError, ListErrorKind, Table};
 
-/// How the files' names end.
+/// The extension of the files.
 const EXTENSION: &str = "csv";
 
-/// Why reference data cannot be used or written.
+/// The reasons why reference data cannot be used or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReferenceDataError {
     /// A file or a folder cannot be read or written.
     #[error("{}: {source}", .path.display())]
     File {
-        /// Which one.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The folder cannot be read.
@@ -30,14 +27,14 @@ pub enum ReferenceDataError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file to be written is there already.
-    #[error("{} is there already and stays as it is: give another folder, or move the file away", .0.display())]
+    /// The file to write exists already.
+    #[error("{} already exists and is not overwritten: choose another folder, or move the file", .0.display())]
     Exists(PathBuf),
-    /// A file is called like no list.
-    #[error("{}: no list has this name; `reference-data export` writes them all", .0.display())]
+    /// The name of a file is not the name of a list.
+    #[error("{}: no list has this name; `reference-data export` writes all lists", .0.display())]
     UnknownName(PathBuf),
     /// A file is not UTF-8.
     #[error("{}: the file is not UTF-8 text", .0.display())]
@@ -45,21 +42,21 @@ pub enum ReferenceDataError {
     /// A list is malformed.
     #[error("{}, line {line}: {kind}", .path.display())]
     Malformed {
-        /// Its file.
+        /// The file of the list.
         path: PathBuf,
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong there.
+        /// The error in the line.
         kind: ListErrorKind,
     },
 }
 
-/// The lists in the program, except those for which there is a file in the folder. Files and
-/// folders whose names begin with a dot are passed over.
+/// The built-in lists; a file in the folder replaces the list of its name. Skips files and
+/// folders whose names begin with a dot.
 ///
 /// # Errors
 ///
-/// Why a file cannot be used.
+/// The first file that cannot be used.
 pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -95,17 +92,21 @@ pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError
         })?;
     let mut replaced: Vec<_> = texts.into_keys().collect();
     replaced.sort_unstable();
-    log::info!("lists from {}: {}", folder.display(), replaced.join(", "));
-    // Made once, at start, and used as long as the program runs.
+    log::info!(
+        "reference data from {}: lists {}",
+        folder.display(),
+        replaced.join(", ")
+    );
+    // Leaked on purpose: created once at start and used until the program ends.
     Ok(Box::leak(Box::new(lists)))
 }
 
-/// Writes the lists in the program into a folder, which is made in one that exists when it is
-/// absent, and gives their number.
+/// Writes the built-in lists to a folder and returns their number. Creates the folder if only its
+/// last component is missing.
 ///
 /// # Errors
 ///
-/// Why a file cannot be written; one that is there already is not touched.
+/// When a file cannot be written. An existing file is not changed.
 pub fn export(folder: &Path) -> Result<usize, ReferenceDataError> {
     let write =
         |path: &Path, table: &Table| fs::File::create_new(path)?.write_all(table.text.as_bytes());
@@ -129,12 +130,12 @@ pub fn export(folder: &Path) -> Result<usize, ReferenceDataError> {
     Ok(count)
 }
 
-/// Makes a folder in one that exists, unless it is there already. A whole path that is made would
-/// hide that it was mistyped, or that a disk is not mounted.
+/// Creates a folder unless it exists. The parent must exist: creating the whole path would hide a
+/// typing error or an unmounted disk.
 ///
 /// # Errors
 ///
-/// Why the folder cannot be made.
+/// The error of the operating system.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
         Err(_) if folder.is_dir() => Ok(()),
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_exported_can_be_used_and_is_not_overwritten() {
+    fn exported_lists_are_usable_and_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("lists");
         assert_eq!(export(&folder).unwrap(), List::ALL.len() + 2);
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_is_refused_by_name_and_line() {
+    fn invalid_file_is_rejected_with_name_and_line() {
         let folder = tempfile::tempdir().unwrap();
         let refused = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);

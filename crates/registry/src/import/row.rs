@@ -13,7 +13,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// A row of cells that stand in the order of the columns, the optional ones last.
+    /// Creates a row from cells in the order of the columns, the optional ones last.
     pub(super) fn new(
         columns: &'static [&'static str],
         optional_columns: &'static [&'static str],
@@ -26,8 +26,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The text of a column, in which each run of white space and control characters is one space;
-    /// `None` when it is blank.
+    /// The text of a column, or `None` if the cell is blank. Each run of white space and control
+    /// characters becomes one space.
     #[must_use]
     pub fn text(&self, column: &str) -> Option<String> {
         let mut columns = self.columns.iter().chain(self.optional_columns);

@@ -1,6 +1,4 @@
-//! Reads the rows of a file of comma-separated values with a header row, one at a time.
-//!
-//! Knows nothing of what the columns mean.
+//! Reads a CSV file with a header row, one row at a time.
 
 use std::borrow::Cow;
 use std::io::{self, Chain, Read};
@@ -12,27 +10,25 @@ use encoding_rs::WINDOWS_1252;
 use super::file_format::is_column;
 use super::{ImportError, RowProblem, file_format};
 
-/// A file whose header row was read.
+/// A file whose header row has been read.
 pub(super) struct Table<R> {
     rows: Rows<R>,
     record: ByteRecord,
-    /// The positions of the requested columns in a row; `None` of an optional one that the file
-    /// does not have.
-    places: Vec<Option<usize>>,
+    /// The positions of the requested columns in a row; `None` for a missing optional column.
+    positions: Vec<Option<usize>>,
     width: usize,
 }
 
-/// The rows as they stand in the file.
+/// The rows of the file.
 ///
-/// Rows end at a line feed alone, and each has one: so the line on which a row ends is certain,
-/// however many blank lines come before it.
+/// Every row ends at a line feed, so the line number of its end is exact, also after blank lines.
 struct Rows<R>(Reader<Chain<LineFeeds<R>, Ending>>);
 
-/// A file whose lines end with LF, CR or both, read with LF alone.
+/// A reader that converts the line ends CR and CRLF to LF.
 struct LineFeeds<R> {
     file: R,
-    /// Whether the last byte was a carriage return: a line feed behind it belongs to the same end
-    /// of a line.
+    /// Whether the last byte was a carriage return. A line feed after it belongs to the same line
+    /// end.
     follows_return: bool,
 }
 
@@ -48,28 +44,28 @@ impl<R: Read> Read for LineFeeds<R> {
                     kept.push(if self.follows_return { b'\n' } else { byte });
                 }
             }
-            // Nothing read means the end of the file.
+            // Zero bytes mean the end of the file.
             if count == 0 || !kept.is_empty() {
                 buffer
                     .iter_mut()
                     .zip(&kept)
-                    .for_each(|(place, byte)| *place = *byte);
+                    .for_each(|(kept, byte)| *kept = *byte);
                 return Ok(kept.len());
             }
         }
     }
 }
 
-/// Where a row stands.
-struct Place {
-    /// The line on which it begins, counted from 1.
+/// The position of a row in the file.
+struct RowPosition {
+    /// The first line of the row, counted from 1.
     line: u64,
-    /// Whether each of its quotes is closed. One that is not takes in all that comes after it.
+    /// Whether all quotes of the row are closed. An unclosed quote takes in the rest of the file.
     is_closed: bool,
 }
 
-/// What is put behind a file: an end for its last row, and an empty row, which is left over where
-/// that row was closed.
+/// Bytes appended to a file: an end for its last row, and an empty row. The empty row is left over
+/// only if the last row was closed.
 struct Ending {
     left: &'static [u8],
     is_over: bool,
@@ -102,9 +98,9 @@ impl<R: Read> Rows<R> {
         Self(rows)
     }
 
-    /// Reads the next row that has a cell which is not blank, and returns its place; `None` at the
+    /// Reads the next row with a cell that is not blank, and returns its position, or `None` at the
     /// end.
-    fn next(&mut self, record: &mut ByteRecord) -> Result<Option<Place>, ImportError> {
+    fn next(&mut self, record: &mut ByteRecord) -> Result<Option<RowPosition>, ImportError> {
         loop {
             if !self.0.read_byte_record(record).map_err(io::Error::from)? {
                 return Ok(None);
@@ -115,9 +111,9 @@ impl<R: Read> Rows<R> {
                     .iter()
                     .map(|cell| cell.iter().filter(|byte| **byte == b'\n').count())
                     .sum();
-                // A row that is not closed has no end of its own.
+                // An unclosed row has no line end of its own.
                 let after = inside as u64 + u64::from(is_closed);
-                return Ok(Some(Place {
+                return Ok(Some(RowPosition {
                     line: self.0.position().line().saturating_sub(after),
                     is_closed,
                 }));
@@ -127,16 +123,17 @@ impl<R: Read> Rows<R> {
 }
 
 impl<R: Read> Table<R> {
-    /// Reads the header row, which must name all the columns, and may name the optional ones.
+    /// Reads the header row. All required columns must be present.
     pub(super) fn open(
         file: R,
         columns: &'static [&'static str],
         optional_columns: &'static [&'static str],
     ) -> Result<Self, ImportError> {
-        let (mut rows, mut record) = (Rows::new(file), ByteRecord::new());
+        let mut rows = Rows::new(file);
+        let mut record = ByteRecord::new();
         rows.next(&mut record)?;
         let header: Vec<_> = cells(&record).map(Cow::into_owned).collect();
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         let mut missing = Vec::new();
         for (&column, is_optional) in columns
             .iter()
@@ -149,9 +146,9 @@ impl<R: Read> Table<R> {
                 .filter(|(_, name)| is_column(name, column))
                 .map(|(at, _)| at);
             match (at.next(), at.next()) {
-                (Some(place), None) => places.push(Some(place)),
+                (Some(position), None) => positions.push(Some(position)),
                 (Some(_), Some(_)) => return Err(ImportError::ColumnTwice(column)),
-                (None, _) if is_optional => places.push(None),
+                (None, _) if is_optional => positions.push(None),
                 (None, _) => missing.push(column),
             }
         }
@@ -160,7 +157,7 @@ impl<R: Read> Table<R> {
                 rows,
                 width: header.len(),
                 record,
-                places,
+                positions,
             })
         } else {
             Err(
@@ -175,16 +172,15 @@ impl<R: Read> Table<R> {
         }
     }
 
-    /// The next row: the line on which it begins, and its cells in the order of the requested
-    /// columns.
+    /// The next row: its first line, and its cells in the order of the requested columns.
     #[expect(
         clippy::type_complexity,
-        reason = "a row borrows from the table, so this is no iterator"
+        reason = "a row borrows from the table, so an iterator is not possible"
     )]
     pub(super) fn next(
         &mut self,
     ) -> Result<Option<(u64, Result<Vec<Cow<'_, str>>, RowProblem>)>, ImportError> {
-        let Some(Place { line, is_closed }) = self.rows.next(&mut self.record)? else {
+        let Some(RowPosition { line, is_closed }) = self.rows.next(&mut self.record)? else {
             return Ok(None);
         };
         if !is_closed {
@@ -199,7 +195,7 @@ impl<R: Read> Table<R> {
         }
         let cell =
             |at: &Option<usize>| decoded(at.and_then(|at| self.record.get(at)).unwrap_or_default());
-        Ok(Some((line, Ok(self.places.iter().map(cell).collect()))))
+        Ok(Some((line, Ok(self.positions.iter().map(cell).collect()))))
     }
 }
 
@@ -207,8 +203,8 @@ fn cells(record: &ByteRecord) -> impl Iterator<Item = Cow<'_, str>> {
     record.iter().map(decoded)
 }
 
-/// The text of a cell, which is UTF-8, or else Windows-1252: what is meant as the one is hardly
-/// ever valid as the other.
+/// The text of a cell. Bytes that are not valid UTF-8 are decoded as Windows-1252; text in
+/// Windows-1252 is rarely valid UTF-8.
 fn decoded(cell: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(cell) {
         Ok(text) => Cow::Borrowed(text),

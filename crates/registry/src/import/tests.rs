@@ -8,7 +8,7 @@ type Rows<O> = Vec<(u64, Result<O, RowProblem>)>;
 
 fn rows<O: Importable + Organisation>(file: &[u8]) -> Result<Rows<O>, ImportError> {
     let mut rows = Vec::new();
-    read(
+    read_unique_rows(
         &mut Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?,
         |line, row| {
             rows.push((line, row));
@@ -25,7 +25,7 @@ fn schools(rows: &str) -> Rows<SchoolDetails> {
     .unwrap()
 }
 
-/// What became of each row: its line with its URN or UKPRN, or with the reason why it is refused.
+/// The result of each row: its line with its URN or UKPRN, or with the reason for rejecting it.
 fn outcomes<O: Organisation>(rows: &Rows<O>) -> Vec<String> {
     let outcome = |row: &Result<O, RowProblem>| match row {
         Ok(organisation) => organisation.key().to_owned(),
@@ -46,7 +46,7 @@ fn school(urn: &str, name: &str, postcode: Option<&str>, open: bool) -> SchoolDe
 }
 
 #[test]
-fn columns_are_found_by_name_and_others_are_ignored() {
+fn columns_are_found_by_name_others_are_ignored() {
     let file = "LA (code),Postcode,URN,EstablishmentStatus (name),EstablishmentName\r\n\
         201,EC3A 5DE,100000,Open,The Aldgate School\r\n201,,100001,\"Open, but proposed to close\",Ash\r\n\
         201,EC4M 9AD,100002,Closed,Beech\r\n201,EC4M 9AE,100003,Proposed to open,Cedar";
@@ -68,7 +68,7 @@ fn columns_are_found_by_name_and_others_are_ignored() {
 }
 
 #[test]
-fn both_encodings_are_understood_with_and_without_a_byte_order_mark() {
+fn both_encodings_are_read_with_and_without_byte_order_mark() {
     let utf_8 = "URN,UKPRN,Name\n100000,,St Zoë’s\n";
     let marked = format!("\u{feff}{utf_8}");
     let windows_1252 = b"URN,UKPRN,Name\n100000,,St Zo\xeb\x92s\n";
@@ -82,7 +82,7 @@ fn both_encodings_are_understood_with_and_without_a_byte_order_mark() {
 }
 
 #[test]
-fn a_quoted_name_may_hold_commas_quotes_and_line_breaks_and_lines_are_counted_on() {
+fn quoted_name_with_commas_and_line_breaks_is_one_cell() {
     for end in ["\n", "\r\n"] {
         let rows = schools(
             &[
@@ -110,7 +110,7 @@ fn a_quoted_name_may_hold_commas_quotes_and_line_breaks_and_lines_are_counted_on
 }
 
 #[test]
-fn a_quote_that_is_not_closed_is_refused_where_it_stands_and_swallows_no_row_in_silence() {
+fn unclosed_quote_is_rejected_with_its_line() {
     let closed = "100000,Ash,,\"Open\"\n\n100001,\"Be\nech\n\",,Open";
     assert!(schools(closed).iter().all(|(_, row)| row.is_ok()));
     for opened in [
@@ -126,7 +126,7 @@ fn a_quote_that_is_not_closed_is_refused_where_it_stands_and_swallows_no_row_in_
 }
 
 #[test]
-fn a_row_that_cannot_be_used_is_refused_with_its_line_and_keeps_no_other_back() {
+fn invalid_row_is_rejected_with_line_others_are_read() {
     let long = "x".repeat(256);
     let rows = schools(&format!(
         "12345,Ash,,Open\n100000,  ,,Open\n100001,Ash,ZZ1 1AAAA,Open\n100002,Ash,ZZ1 1AA\n100003,Ash,,Open\n\
@@ -148,7 +148,7 @@ fn a_row_that_cannot_be_used_is_refused_with_its_line_and_keeps_no_other_back() 
 }
 
 #[test]
-fn a_training_partner_has_a_urn_or_a_ukprn_that_no_other_has() {
+fn partner_without_unique_urn_or_ukprn_is_rejected() {
     let file = "Name,UKPRN,URN\nAsh,10000001,\nBeech,10000002,100000\nCedar,,\nDamson,1000,\nElm,,1000\n\
         Fir,10000001,\nGorse,10000002,100001\nHazel,10000001,100002\nIvy,10000002,\nJuniper,10000003,100003\n";
     let expected = [
@@ -210,7 +210,7 @@ fn rows_of_blank_cells_are_skipped() {
 }
 
 #[test]
-fn lines_end_at_a_line_feed_or_a_carriage_return_or_both() {
+fn lines_end_at_line_feed_carriage_return_or_both() {
     let header = "URN,EstablishmentName,Postcode,EstablishmentStatus (name)";
     let lines = [
         header,
@@ -243,7 +243,7 @@ fn lines_end_at_a_line_feed_or_a_carriage_return_or_both() {
 }
 
 #[test]
-fn column_names_are_compared_without_case_and_surrounding_space() {
+fn column_names_ignore_case_and_surrounding_space() {
     let file = " urn ,establishmentname,\tPOSTCODE,\"EstablishmentStatus (Name) \"\n100000,Ash,ZZ1 1AA,Open\n";
     let expected = [(2, Ok(school("100000", "Ash", Some("ZZ1 1AA"), true)))];
     assert_eq!(rows::<SchoolDetails>(file.as_bytes()).unwrap(), expected);
@@ -257,7 +257,7 @@ fn column_names_are_compared_without_case_and_surrounding_space() {
 }
 
 #[test]
-fn a_file_without_a_column_is_refused_as_a_whole() {
+fn file_without_required_column_is_rejected() {
     let refused = |file: &str| {
         rows::<PartnerDetails>(file.as_bytes())
             .unwrap_err()
@@ -274,7 +274,7 @@ fn a_file_without_a_column_is_refused_as_a_whole() {
 }
 
 #[test]
-fn file_of_another_format_is_refused_with_its_format() {
+fn file_of_other_format_is_rejected_with_format() {
     for (file, expected) in [
         (&b""[..], FileFormat::Empty),
         (b"\n\r\n", FileFormat::Empty),

@@ -1,4 +1,4 @@
-//! Commands about providers, tokens and users, and about what they did.
+//! Commands about providers, tokens and users, and about their activity.
 
 pub(crate) mod actor;
 pub(crate) mod providers;

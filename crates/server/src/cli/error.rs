@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked.
+//! Errors of commands.
 
 use std::path::PathBuf;
 
@@ -16,55 +16,55 @@ use storage::maintenance::copy::CopyError;
 
 use crate::operations::startup::StartError;
 
-/// Why a command did not do what it was asked.
+/// The reasons why a command fails.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The store failed, or refused.
+    /// The store failed or refused.
     #[error("{}", Causes(.0))]
     Storage(#[from] StorageError),
     /// The database cannot be opened.
     #[error(transparent)]
     Database(#[from] super::maintenance::database::DatabaseError),
-    /// A backup was not made, or not put back.
+    /// A backup could not be written or restored.
     #[error("{}", Causes(.0))]
     Backup(#[from] BackupError),
-    /// A register was not copied.
+    /// A register could not be copied.
     #[error("{}", Causes(.0))]
     Copy(#[from] CopyError),
-    /// People cannot sign in by OpenID Connect as the options say.
+    /// The options of OpenID Connect are invalid.
     #[error(transparent)]
     OpenId(#[from] super::serve::openid::OpenIdError),
-    /// Operators cannot have their pages where the options say.
+    /// The options of the operators' pages are invalid.
     #[error(transparent)]
     OperatorPages(#[from] super::serve::settings::OperatorPagesError),
-    /// A register was copied, and is not the same.
-    #[error("rows that are not the same: {0}; do not use the copy")]
+    /// A copied register differs from its source.
+    #[error("different rows: {0}; do not use the copy")]
     NotTheSame(usize),
-    /// The database is not up to date. What is pending was printed.
-    #[error("the database is not up to date")]
+    /// Migrations are pending; they have been printed.
+    #[error("the database schema is not up to date")]
     Pending,
-    /// Something is wrong with the data.
+    /// The data has problems; they have been printed.
     #[error("problems found: {0}")]
     ProblemsFound(usize),
     /// The server does not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The certificate cannot be used.
+    /// The certificate is unusable.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// Metrics cannot be collected.
     #[error("cannot collect metrics: {0}")]
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
-    /// The server could not be run.
+    /// The server failed while running.
     #[error("the server stopped: {0}")]
     Server(#[source] std::io::Error),
-    /// The demo belongs to the sandbox.
+    /// `--demo` requires the sandbox.
     #[error("--demo works in the sandbox environment only")]
     DemoOutsideSandbox,
-    /// Invented trainees belong to the sandbox.
-    #[error("`sandbox seed` adds invented trainees, which a production register refuses")]
+    /// Seeding requires the sandbox.
+    #[error("`sandbox seed` works in the sandbox environment only")]
     SeedOutsideSandbox,
-    /// The sandbox could not be filled.
+    /// Seeding failed.
     #[error("{0}")]
     Seed(#[from] crate::sandbox::seed::SeedError),
     /// A generated document could not be written.
@@ -72,83 +72,81 @@ pub enum CommandError {
     Document {
         /// The file.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file was not imported.
+    /// A file could not be imported.
     #[error("{}: {}", .file.display(), Causes(.error))]
     Import {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         error: ImportError,
     },
-    /// A file was done, and what became of its rows was not stored.
-    #[error("the rows were done, but their report was not stored among the imports: {}", Causes(.0))]
+    /// A file was processed, but its report could not be stored.
+    #[error("the rows were processed, but the report of the import was not stored: {}", Causes(.0))]
     ImportNotStored(#[source] StorageError),
     /// Rows of a file were refused; the others were imported.
     #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),
-    /// Rows of a file were refused, the last of which takes in the rest of the file.
+    /// Rows of a file were refused; the last one has an unclosed quote and takes in the rest of the
+    /// file.
     #[error(
-        "rows refused: {refused}; no row after line {line} was read, where a quote is opened and never closed"
+        "rows refused: {refused}; a quote in line {line} is never closed, so later rows were not read"
     )]
     RowsNotRead {
-        /// How many.
+        /// The number of refused rows.
         refused: usize,
-        /// The line on which the last one begins.
+        /// The first line of the last row.
         line: u64,
     },
-    /// Something was not done to a trainee.
+    /// A registry action failed.
     #[error("trainee {trainee_id}: {}", Causes(.error))]
     RegistryAction {
         /// Identifier of the trainee.
         trainee_id: String,
-        /// Why.
+        /// The reason.
         error: RegistryActionError,
     },
-    /// A trainee was not erased.
+    /// A trainee could not be erased.
     #[error("trainee {trainee_id}: {}", Causes(.error))]
     Erasure {
         /// Identifier of the trainee.
         trainee_id: String,
-        /// Why.
+        /// The reason.
         error: ErasureError,
     },
     /// An erasure was not confirmed.
-    #[error("nothing was erased: it was not confirmed")]
+    #[error("nothing was erased: not confirmed")]
     NotConfirmed,
-    /// Trainees were erased, and the space of rows that are gone was not reclaimed.
-    #[error("erased, but the files of the database may hold traces of it: give the same command again: {}", Causes(.0))]
+    /// Trainees were erased, but the space of deleted rows could not be reclaimed.
+    #[error("erased, but the files of the database may still contain deleted data: repeat the same command: {}", Causes(.0))]
     SpaceNotReclaimed(#[source] StorageError),
-    /// A backup was not put in place: erasures of the replaced database cannot be made again in it.
+    /// A backup was not restored, because erasures of the replaced database cannot be repeated in
+    /// it.
     #[error(
-        "nothing was replaced: erasures that cannot be made again in the backup: {0}; keep the list that \
+        "nothing was replaced: erasures that cannot be repeated in the backup: {0}; keep the list that \
          `trainee-register trainee erasures --output csv` writes, and restore to another database, or move the present one away"
     )]
     ErasuresWouldBeLost(usize),
     /// Rows of a file were refused; the others were processed.
-    #[error("rows refused: {0}; all others were done")]
+    #[error("rows refused: {0}; all others were processed")]
     ActionsRefused(usize),
-    /// The registry is played in the sandbox.
-    #[error(
-        "--registry and --registry-delay belong to the sandbox environment: in production nobody plays the registry"
-    )]
+    /// Options of the simulated registry require the sandbox.
+    #[error("--registry and --registry-delay work in the sandbox environment only")]
     RegistryOutsideSandbox,
-    /// Reference data cannot be used or written.
+    /// Reference data is unusable, or could not be written.
     #[error(transparent)]
     ReferenceData(#[from] ReferenceDataError),
     /// Contracts cannot be compared.
     #[error(transparent)]
     Contract(#[from] crate::contracts::ContractError),
-    /// What is served does not keep what was promised.
-    #[error(
-        "promises broken: {broken}; additions that the change log does not mention: {unmentioned}"
-    )]
+    /// The served versions break their contracts.
+    #[error("breaking changes: {broken}; additions missing in the change log: {unmentioned}")]
     ContractBroken {
-        /// How many changes break a client.
+        /// The number of breaking changes.
         broken: usize,
-        /// How many additions are mentioned nowhere.
+        /// The number of additions that the change log does not mention.
         unmentioned: usize,
     },
     /// A file of bodies could not be read.
@@ -156,21 +154,21 @@ pub enum CommandError {
     Unreadable {
         /// The file.
         file: String,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A body is no JSON.
+    /// A body is not JSON.
     #[error("{place}: the body is not valid JSON: {source}")]
     Malformed {
-        /// The file, and the line where each body has one.
+        /// The file, and the line if the file has one body per line.
         place: String,
-        /// Why.
+        /// The syntax error.
         source: adapter_kit::read::Malformed,
     },
     /// The output could not be printed.
     #[error("cannot print: {0}")]
     Print(#[source] std::io::Error),
-    /// Bodies were translated, and another version does not take them as they are.
+    /// Translated bodies lose values or have problems in the other version.
     #[error("values lost: {lost}; problems: {problems}")]
     NotClean {
         /// The number of values that were lost.
@@ -181,7 +179,7 @@ pub enum CommandError {
     /// No import has the number.
     #[error("no import has the number {0}")]
     UnknownImport(i64),
-    /// A user who is to be changed has no access any more.
+    /// The user to change has no access any more.
     #[error("user {id} was {}: `user list` shows when", if *.is_erased { "erased" } else { "removed" })]
     UserEnded {
         /// The number of the user.
@@ -189,24 +187,24 @@ pub enum CommandError {
         /// Whether the e-mail address was erased too.
         is_erased: bool,
     },
-    /// No request with the identifier is found. Clients can choose identifiers of another length.
+    /// No request has the identifier. Clients can choose identifiers of another length.
     #[error("no request with the identifier {id} was found{hint}", id = .0, hint = other_length(.0))]
     UnknownRequest(String),
     /// No trainee has the identifier.
     #[error("no trainee has the identifier {0}")]
     UnknownTrainee(String),
-    /// A version that is not served.
+    /// The version is not served.
     #[error(transparent)]
     UnknownVersion(#[from] UnknownVersion),
     /// A chart could not be drawn.
     #[error("cannot draw the chart: {0}")]
     Chart(#[source] askama::Error),
-    /// An answer could not be written.
+    /// Writing an answer failed.
     #[error("cannot write the answer: {0}")]
     Unwritable(#[source] serde_json::Error),
 }
 
-/// What to say of an identifier that the register has not given.
+/// A hint for an identifier of another length than those created by the register.
 fn other_length(identifier: &str) -> String {
     if identifier.chars().count() == IDENTIFIER_LENGTH {
         return String::new();
@@ -214,14 +212,13 @@ fn other_length(identifier: &str) -> String {
     format!("; an identifier that the register gives has {IDENTIFIER_LENGTH} characters")
 }
 
-/// The status of a program that the system ends because nobody reads what it prints (128 and
-/// SIGPIPE).
+/// The exit status of a program that gets SIGPIPE (128 and the signal number).
 const NOBODY_READS: u8 = 141;
-/// The status when something is pending (`migrate --check`).
+/// The exit status of `migrate --check` with pending migrations.
 const PENDING: u8 = 3;
 
 impl CommandError {
-    /// The status that says everything, so that nothing needs to be printed.
+    /// The exit status of errors that need no message.
     #[must_use]
     pub fn silent_status(&self) -> Option<u8> {
         if matches!(self, Self::Pending) {
@@ -230,7 +227,7 @@ impl CommandError {
         self.nobody_reads().then_some(NOBODY_READS)
     }
 
-    /// Whether the command only failed because whoever reads what it prints has stopped reading.
+    /// Whether the command failed only because the reader of its output has closed the pipe.
     fn nobody_reads(&self) -> bool {
         matches!(self, Self::Print(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
     }

@@ -1,5 +1,6 @@
 //! The help of the program: groups of commands, examples, and headings of the options of `serve`.
 
+use adapter_kit::Served;
 use clap::Command;
 
 /// The commands by what they are for, in the order of the help.
@@ -22,7 +23,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Program", &["completions", "man", "docs", "help"]),
 ];
 
-/// An example for each command, with its description.
+/// Examples for each command, with their descriptions. OLDEST and NEWEST stand for served versions.
 const EXAMPLES: &[(&str, &str, &str)] = &[
     ("serve", "--demo", "Start a sandbox with a demo provider"),
     (
@@ -221,18 +222,18 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ),
     (
         "version difference",
-        "--from v2025.0 --to v2026.1",
+        "--from OLDEST --to NEWEST",
         "Show what changes for a client",
     ),
-    ("version openapi", "v2026.1", "Print an OpenAPI document"),
+    ("version openapi", "NEWEST", "Print an OpenAPI document"),
     (
         "version readiness",
-        "v2025.0",
+        "OLDEST",
         "Show who still uses a version",
     ),
     (
         "version translate",
-        "--from v2025.0 --to v2026.1 body.json",
+        "--from OLDEST --to NEWEST body.json",
         "Translate a request body",
     ),
     ("completions", "bash", "Print completions for bash"),
@@ -370,10 +371,23 @@ fn add_examples(command: Command, program: &str, path: &str) -> Command {
     command
 }
 
+/// The arguments with the labels of the oldest and the newest served version.
+fn with_served_versions(arguments: &str) -> String {
+    let label = |served: Option<&Served>| {
+        served.map_or_else(String::new, |served| served.version.label.to_string())
+    };
+    let oldest = label(versions::all().iter().next());
+    let newest = label(versions::all().newest());
+    arguments
+        .replace("OLDEST", &oldest)
+        .replace("NEWEST", &newest)
+}
+
 fn format_examples(program: &str, path: &str) -> String {
     let examples = EXAMPLES.iter().filter(|(command, ..)| *command == path);
     let lines: Vec<String> = examples
         .map(|(command, arguments, about)| {
+            let arguments = with_served_versions(arguments);
             format!("  # {about}\n  {program} {command} {arguments}")
         })
         .collect();
@@ -435,7 +449,7 @@ mod tests {
             .collect();
         assert_eq!(commands, with_examples);
         let errors = EXAMPLES.iter().filter_map(|(command, arguments, _)| {
-            let line = format!("{command} {arguments}");
+            let line = format!("{command} {}", with_served_versions(arguments));
             let words = crate::cli::tests::split_arguments(&line);
             let words = std::iter::once("trainee-register".to_owned()).chain(words);
             let parsed = CommandLine::command().try_get_matches_from(words);

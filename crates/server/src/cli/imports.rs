@@ -1,4 +1,4 @@
-//! Commands about the imports of files that were made.
+//! Commands about past imports.
 
 use clap::Subcommand;
 use domain::values::iso_8601::timestamp;
@@ -8,25 +8,24 @@ use super::values::id;
 use super::{CommandError, Database};
 use crate::cli::output::{Cell, ListOutput, Number};
 
-/// Imports that are listed.
+/// The maximum number of listed imports.
 const LISTED: i64 = 1_000;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ImportCommand {
-    /// List the imports of schools, training partners and trainees, newest first; they are kept for
-    /// 400 days
+    /// List imports of schools, training partners and registry actions, newest first; reports are
+    /// kept for 400 days
     List {
         #[command(flatten)]
         database: Database,
         #[command(flatten)]
         output: ListOutput,
     },
-    /// Print the rows that were refused in an import: the line of each, and why; and the line at
-    /// which it stopped
+    /// Print the refused rows of an import with their reasons, and the line where it stopped
     Show {
         #[command(flatten)]
         database: Database,
-        /// Number of the import, as `import list` shows it
+        /// Number of the import in `import list`
         #[arg(value_parser = id)]
         id: i64,
         #[command(flatten)]

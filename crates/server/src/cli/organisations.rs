@@ -14,34 +14,33 @@ use crate::cli::{output, progress};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchoolCommand {
-    /// Add and change schools as a file says; a running server goes on meanwhile
+    /// Import schools from a file; servers may keep running
     ///
-    /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252, such as
-    /// the national extract of schools. The columns `URN` (6 digits), `EstablishmentName`,
-    /// `Postcode` and `EstablishmentStatus (name)` are read, in any order; others are ignored. A
-    /// school is open when its status begins with `Open`. A row with a URN that stands for no
-    /// school (000000, 900000, 900010, 900020 or 900030) is refused.
+    /// The file is CSV with a header row, in UTF-8 or Windows-1252, such as the national extract of
+    /// schools. The columns `URN` (6 digits), `EstablishmentName`, `Postcode` and
+    /// `EstablishmentStatus (name)` are read, in any order; other columns are ignored. A school is
+    /// open if its status begins with `Open`. Rows with a reserved URN (000000, 900000, 900010,
+    /// 900020 or 900030) are refused.
     ///
-    /// Schools are identified by their URN. A school that is not in the file stays as it is, and
-    /// nothing is removed. A row that cannot be used is reported with its line and the others are
-    /// imported; the exit status is then 1. The same file can be imported again at any time.
+    /// Schools are identified by URN. Schools missing in the file do not change; nothing is
+    /// removed. Refused rows are reported with their lines, the other rows are imported, and the
+    /// exit status is 1. The same file can be imported again at any time.
     Import(Import),
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PartnerCommand {
-    /// Add and change training partners as a file says; a running server goes on meanwhile
+    /// Import training partners from a file; servers may keep running
     ///
-    /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252. The
-    /// columns `URN` (6 digits), `UKPRN` (8 digits) and `Name` are read, in any order; others are
-    /// ignored. Each row has a URN, a UKPRN or both. A row is refused when its URN stands for no
-    /// school (000000, 900000, 900010, 900020 or 900030), or when another training partner has its
-    /// UKPRN.
+    /// The file is CSV with a header row, in UTF-8 or Windows-1252. The columns `URN` (6 digits),
+    /// `UKPRN` (8 digits) and `Name` are read, in any order; other columns are ignored. Each row
+    /// needs a URN, a UKPRN or both. Rows with a reserved URN (000000, 900000, 900010, 900020 or
+    /// 900030), or with the UKPRN of another training partner, are refused.
     ///
-    /// Training partners are identified by their URN, and those without one by their UKPRN. A
-    /// partner that is not in the file stays as it is, and nothing is removed. A row that cannot be
-    /// used is reported with its line and the others are imported; the exit status is then 1. The
-    /// same file can be imported again at any time.
+    /// Training partners are identified by URN, or by UKPRN if they have no URN. Training partners
+    /// missing in the file do not change; nothing is removed. Refused rows are reported with their
+    /// lines, the other rows are imported, and the exit status is 1. The same file can be imported
+    /// again at any time.
     Import(Import),
 }
 
@@ -111,7 +110,7 @@ impl Import {
     }
 }
 
-/// A file, and how long it is.
+/// Opens a file, and returns it with its length in bytes.
 pub(super) fn open(path: &Path) -> Result<(File, u64), ImportError> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();

@@ -1,7 +1,7 @@
-//! The output of a command, on standard output.
+//! The standard output of a command.
 //!
-//! Whoever reads it may stop before the end, as `head` does. That is an error like any other here,
-//! of which nothing is said: see [`super::CommandError::silent_status`].
+//! The reader may close the pipe before the end, like `head`. Printing then returns an error
+//! without a message: see [`super::CommandError::silent_status`].
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -17,7 +17,7 @@ pub(super) fn line(line: impl fmt::Display) -> Result<(), CommandError> {
     text(format_args!("{line}\n"))
 }
 
-/// Prints a text that ends its lines itself.
+/// Prints a text that contains its own line ends.
 pub(super) fn text(text: impl fmt::Display) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     write!(out, "{text}")
@@ -35,7 +35,7 @@ pub(super) fn json_line(answer: &impl Serialize) -> Result<(), CommandError> {
     line(serde_json::to_string(answer).map_err(CommandError::Unwritable)?)
 }
 
-/// Prints how many rows each table has.
+/// Prints the number of rows of each table.
 pub(super) fn counts(counts: &[(&str, impl fmt::Display)]) -> Result<(), CommandError> {
     let width = counts
         .iter()
@@ -47,10 +47,10 @@ pub(super) fn counts(counts: &[(&str, impl fmt::Display)]) -> Result<(), Command
         .try_for_each(|(table, rows)| line(format_args!("{table:width$}  {rows}")))
 }
 
-/// What is printed where a list has no entries.
+/// The text for a list without entries.
 pub(super) const EMPTY: &str = "none";
 
-/// The form of a list.
+/// The format of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ListFormat {
     /// Columns of text
@@ -61,7 +61,7 @@ pub(super) enum ListFormat {
     Json,
 }
 
-/// The form of a report.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormat {
     /// Text and tables
@@ -73,7 +73,7 @@ pub(super) enum ReportFormat {
 /// The option of commands that print a list.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct ListOutput {
-    /// Form of the output
+    /// Format of the output
     #[arg(long, env = "REGISTER_OUTPUT", value_enum, default_value_t = ListFormat::Table)]
     output: ListFormat,
 }
@@ -81,19 +81,19 @@ pub(super) struct ListOutput {
 /// The option of commands that print a report.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct ReportOutput {
-    /// Form of the output
+    /// Format of the output
     #[arg(long, env = "REGISTER_OUTPUT", value_enum, default_value_t = ReportFormat::Table)]
     output: ReportFormat,
 }
 
 impl ReportOutput {
-    /// The requested form.
+    /// The requested format.
     pub(super) fn format(self) -> ReportFormat {
         self.output
     }
 }
 
-/// A value of a list.
+/// A cell of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Cell {
@@ -114,7 +114,7 @@ impl<T: TryInto<i64>> From<Number<T>> for Cell {
     }
 }
 
-/// A number to be shown in a list.
+/// A number as a cell of a list.
 pub(super) struct Number<T>(pub(super) T);
 
 impl<T: Into<Self>> From<Option<T>> for Cell {
@@ -134,7 +134,7 @@ impl fmt::Display for Cell {
 }
 
 impl ListOutput {
-    /// Prints the rows of a list in the requested form.
+    /// Prints the rows of a list in the requested format.
     pub(super) fn print<const N: usize>(
         self,
         headings: [&str; N],
@@ -147,7 +147,7 @@ impl ListOutput {
         }
     }
 
-    /// Prints a line below a table. Lists for programs have none.
+    /// Prints a line below a table. The formats for programs omit it.
     pub(super) fn note(self, note: impl fmt::Display) -> Result<(), CommandError> {
         match self.output {
             ListFormat::Table => line(note),
@@ -155,13 +155,13 @@ impl ListOutput {
         }
     }
 
-    /// The requested form.
+    /// The requested format.
     pub(super) fn format(self) -> ListFormat {
         self.output
     }
 }
 
-/// The rows as objects: a heading is a key.
+/// Converts rows to objects with the headings as keys.
 fn objects<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> Vec<Map<String, Value>> {
     let object = |row: &[Cell; N]| {
         let entries = headings.iter().zip(row);
@@ -181,8 +181,8 @@ fn csv<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> io::Result<St
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-/// The text of a value. Begins with an apostrophe where a spreadsheet would take it for a formula:
-/// clients choose the names of tokens and the identifiers of requests.
+/// The text of a cell. Text that a spreadsheet would read as a formula gets an apostrophe before
+/// it, because clients choose names of tokens and identifiers of requests.
 fn csv_field(cell: &Cell) -> String {
     let text = cell.to_string();
     let is_formula =
@@ -190,7 +190,7 @@ fn csv_field(cell: &Cell) -> String {
     if is_formula { format!("'{text}") } else { text }
 }
 
-/// Prints rows under headings, in columns; without rows, [`EMPTY`].
+/// Prints rows in columns under headings, or [`EMPTY`] without rows.
 pub(super) fn table<const N: usize>(
     headings: [&str; N],
     rows: &[[Cell; N]],

@@ -10,7 +10,7 @@ use super::{CommandError, CommandLine, help};
 
 #[derive(Debug, Args)]
 pub(super) struct Completions {
-    /// Shell to complete commands in
+    /// Shell to print completions for
     shell: Shell,
 }
 

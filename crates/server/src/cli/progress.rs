@@ -1,4 +1,4 @@
-//! Progress of a command, shown on standard error where that is a terminal.
+//! The progress of a command, shown on standard error if it is a terminal.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) fn bar(length: u64, done: &str) -> ProgressBar {
     bar
 }
 
-/// Does work of an unknown length, and shows its name and the elapsed time while it runs.
+/// Runs work of unknown length, and shows its name and the elapsed time.
 pub(super) fn while_running<T>(name: &'static str, work: impl FnOnce() -> T) -> T {
     let spinner = ProgressBar::new_spinner().with_message(name);
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {

@@ -1,4 +1,4 @@
-//! Commands about trainees: the registry, the history and its audit.
+//! Commands about trainees: registry actions, erasure, and history.
 
 pub(crate) mod audit;
 pub(crate) mod history;

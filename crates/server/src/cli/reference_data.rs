@@ -10,28 +10,28 @@ use super::CommandError;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ReferenceDataCommand {
-    /// Write the code lists that are part of the program into a folder, one file each
+    /// Write the built-in code lists into a folder, one file each
     ///
-    /// Change a file, remove those that are to stay as they are, and give the folder to `serve
-    /// --reference-data`. A file that is there already is not overwritten.
+    /// Change files, delete the files of lists that should not change, and start `serve
+    /// --reference-data` with the folder. Existing files are not overwritten.
     Export {
-        /// Folder to write into; it is made when it is absent
+        /// Folder to write into; created if it does not exist
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
 }
 
-/// Which code lists to use.
+/// The option with the code lists to use.
 #[derive(Debug, Args)]
 pub(super) struct CodeLists {
-    /// Folder with files that take the place of the code lists in the program, as `reference-data
-    /// export` writes them; a list without a file there stays as it is
+    /// Folder with files that replace built-in code lists, in the format of `reference-data
+    /// export`; lists without a file do not change
     #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
     reference_data: Option<PathBuf>,
 }
 
 impl CodeLists {
-    /// Those of the program, with the files of the folder in their places.
+    /// Reads the lists: the built-in ones, replaced by the files of the folder.
     pub(super) fn read(&self) -> Result<&'static Lists, reference_data::ReferenceDataError> {
         self.reference_data
             .as_deref()

@@ -1,4 +1,4 @@
-//! Commands for a register in which things are tried out.
+//! Commands for a sandbox.
 
 use clap::Subcommand;
 use storage::base::token::Environment;
@@ -18,11 +18,11 @@ pub(super) enum SandboxCommand {
         /// UKPRN of the provider
         #[arg(long, value_name = "UKPRN", env = "REGISTER_SANDBOX_SEED_PROVIDER", value_parser = ukprn)]
         provider: String,
-        /// How many trainees to add
+        /// Number of trainees to add
         #[arg(long, value_name = "N", env = "REGISTER_TRAINEES", value_parser = whole::<usize>)]
         trainees: usize,
-        /// The same seed gives the same trainees on the same day; one that was used here before is
-        /// refused
+        /// Seed of the random data; the same seed gives the same trainees on the same day, and can
+        /// be used once per register
         #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1, value_parser = whole::<u64>)]
         seed: u64,
         #[command(flatten)]

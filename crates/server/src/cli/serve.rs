@@ -60,8 +60,8 @@ pub(super) struct Serve {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = LISTEN)]
     listen: String,
-    /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off"
-    /// for none
+    /// Address and port for operators, with metrics and health; port 0 chooses a free port, "off"
+    /// disables it
     #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = OPERATOR_LISTEN)]
     operator_listen: String,
     /// Versions to serve, separated by commas [default: all]
@@ -74,33 +74,33 @@ pub(super) struct Serve {
     versions: Vec<String>,
     #[command(flatten)]
     code_lists: CodeLists,
-    /// Requests that a token can send in each window; 0 for as many as it likes [default: 100 in
-    /// production, 0 in the sandbox]
+    /// Maximum number of requests per token and window; 0 for no limit [default: 100 in production,
+    /// 0 in the sandbox]
     #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT", value_parser = whole::<u32>)]
     rate_limit: Option<u32>,
-    /// The window of --rate-limit, in seconds
+    /// Length of the window of --rate-limit, in seconds
     #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60",
         value_parser = positive::<NonZeroU32>)]
     rate_window: NonZeroU32,
-    /// Requests for public pages, their files and documents that an address can send each minute; 0
-    /// for as many as it likes
+    /// Maximum number of requests per address and minute for public pages, their files and
+    /// documents; 0 for no limit
     #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600", value_parser = whole::<u32>)]
     page_rate_limit: u32,
-    /// Whether the server plays the registry: issues TRNs and confirms awards (sandbox only)
+    /// Whether the server simulates the registry: issues TRNs and confirms awards (sandbox only)
     /// [default: on]
     #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
     registry: Option<Switch>,
-    /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox
-    /// only) [default: 10]
+    /// Seconds between submission and TRN, and between recommendation and award (sandbox only)
+    /// [default: 10]
     #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY", value_parser = whole::<u32>)]
     registry_delay: Option<u32>,
-    /// Share of the accepted writes to older versions, in percent, of which is found out behind the
-    /// reply whether the newest version would accept them too; see `version readiness`
+    /// Percentage of accepted writes to older versions to re-check against the newest version; see
+    /// `version readiness`
     #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
         value_parser = between::<u8>(0, 100))]
     shadow_share: u8,
-    /// Whether the server logs the requests of each provider, for `request list`: refused ones for
-    /// 30 days, and the last accepted ones
+    /// Whether to log the requests of each provider for `request list`: refused ones for 30 days,
+    /// and the latest accepted ones
     #[arg(
         long,
         value_name = "on|off",
@@ -117,22 +117,22 @@ pub(super) struct Serve {
     demo: bool,
 }
 
-/// Whether something is done.
+/// Whether a feature is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Switch {
-    /// It is.
+    /// The feature is on
     On,
-    /// It is not.
+    /// The feature is off
     Off,
 }
 
-/// Seconds that the registry takes in the sandbox, unless said otherwise.
+/// The default delay of the simulated registry in seconds.
 const REGISTRY_DELAY: u32 = 10;
-/// Requests that a token can send in each window in production, unless said otherwise.
+/// The default number of requests per token and window in production.
 const PRODUCTION_RATE_LIMIT: u32 = 100;
 
 impl Serve {
-    /// What each token may send.
+    /// The rate limit of each token, or `None` for no limit.
     fn rate_limit(&self, environment: Environment) -> Option<RateLimit> {
         let usual = match environment {
             Environment::Production => PRODUCTION_RATE_LIMIT,
@@ -145,7 +145,7 @@ impl Serve {
         })
     }
 
-    /// How often each address may ask for public pages.
+    /// The rate limit of public pages by address.
     fn page_rate_limit(&self) -> AddressRateLimit {
         let requests = NonZeroU32::new(self.page_rate_limit);
         AddressRateLimit::with_limit(requests.map(|requests| RateLimit {
@@ -154,8 +154,8 @@ impl Serve {
         }))
     }
 
-    /// Seconds that the registry takes; nothing where nobody plays it. Refuses what belongs to the
-    /// other environment.
+    /// The delay of the simulated registry in seconds, or `None` if it is off. Fails if the options
+    /// do not fit the environment.
     fn registry_delay(&self, environment: Environment) -> Result<Option<u32>, CommandError> {
         if self.demo && environment != Environment::Sandbox {
             return Err(CommandError::DemoOutsideSandbox);
@@ -174,21 +174,21 @@ impl Serve {
         !["", "off"].contains(&self.operator_listen.as_str())
     }
 
-    /// Listens for operators, unless there is to be no such thing.
+    /// Listens for operators, unless `--operator-listen` is off.
     fn operator_listener(&self) -> Result<Option<TcpListener>, CommandError> {
         if !self.has_operator_listener() {
             return Ok(None);
         }
         let listener = startup::listen(&self.operator_listen, "--operator-listen")?;
         log::info!(
-            "operators are answered on http://{}",
+            "listening for operators on http://{}",
             listener.local_addr().map_err(CommandError::Server)?
         );
         Ok(Some(listener))
     }
 
     pub(super) fn run(self) -> Result<(), CommandError> {
-        // A request that contradicts itself does not get as far as the database.
+        // Contradictory options fail before the database is opened.
         if let Some(requested) = self.database.expected.environment {
             self.registry_delay(requested)?;
             self.settings
@@ -200,19 +200,19 @@ impl Serve {
         let lists = self.code_lists.read()?;
         let service = self.bounds.service()?;
         let operator = self.operator_listener()?;
-        // Whatever is opened from here on is measured, if anybody can ask.
+        // Metrics are collected from here on, if operators can read them.
         let metrics = operator.is_some().then(metrics::collect).transpose()?;
         let (store, environment) = self.database.create(self.bounds.store())?;
         if server_lock::has_another_server(&self.database.database_url)? {
             log::warn!(
-                "another server has the SQLite database open, which is for one server: stop one of the two, or copy the \
+                "another server uses the SQLite database, which supports only one server: stop one of the two, or copy the \
                  register to PostgreSQL"
             );
         }
         let registry_delay = self.registry_delay(environment)?;
         self.settings
             .require_operator_pages(environment, self.has_operator_listener())?;
-        log::info!("the environment of this register is {environment}");
+        log::info!("environment: {environment}");
         self.prepare(&store, environment)?;
         let listener = startup::listen(&self.listen, "--listen")?;
         let placement = self.settings.placement(environment);
@@ -220,7 +220,7 @@ impl Serve {
             .openid
             .issuer(environment, self.settings.are_served(environment))?;
         if let Some(issuer) = &issuer {
-            log::info!("people sign in to the settings at {}", issuer.host());
+            log::info!("OpenID Connect sign-in enabled; issuer: {}", issuer.host());
         }
         let settings_listener = placement.listen()?;
         let settings = self
@@ -237,14 +237,14 @@ impl Serve {
         let mut settings_address = address;
         if let Some(listener) = &settings_listener {
             settings_address = listener.local_addr().map_err(CommandError::Server)?;
-            log::info!("settings are at {scheme}://{settings_address}");
+            log::info!("listening for settings pages on {scheme}://{settings_address}");
         }
         let settings_site = self.settings.site(startup::site(scheme, settings_address));
         let operator_pages = self
             .settings
             .on_operator_listener(&placement, &settings_site);
         let operator_site = match &operator {
-            // The listener for operators has no TLS.
+            // The operator listener has no TLS.
             Some(listener) => Some(startup::site(
                 "http",
                 listener.local_addr().map_err(CommandError::Server)?,
@@ -292,7 +292,7 @@ impl Serve {
             (listener, answering)
         });
         actix_web::rt::System::new().block_on(async move {
-            // A signal that comes before the server runs is not lost.
+            // Signals are handled from here on, before the server runs.
             let signals = StopSignals::listen().map_err(CommandError::Server)?;
             serve::reload_on_signal(service.certificate.clone()).map_err(CommandError::Server)?;
             log::info!("listening on {base}");
@@ -328,7 +328,7 @@ impl Serve {
                 &state,
             )
             .await;
-            // Last of all: while the others are still answered, somebody may ask how it goes.
+            // The operator listener stops last, so that operators can follow the shutdown.
             if let Some(operator) = operator {
                 operator.stop(true).await;
             }
@@ -336,8 +336,8 @@ impl Serve {
         })
     }
 
-    /// Checks the clock, adds the organisations of a sandbox, and warns when no schools or training
-    /// partners were loaded.
+    /// Checks the clock, adds the organisations of a sandbox, and warns if no schools or training
+    /// partners were imported.
     fn prepare(&self, store: &Store, environment: Environment) -> Result<(), CommandError> {
         clock::check(store, self.bounds.clock_check)?;
         if environment == Environment::Sandbox {
@@ -348,15 +348,13 @@ impl Serve {
         let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
         for (empty, what) in [(no_schools, "school"), (no_partners, "training partner")] {
             if empty {
-                log::warn!(
-                    "no {what} has been loaded: every well-formed number counts as that of a known {what}"
-                );
+                log::warn!("no {what} imported; every well-formed number counts as a known {what}");
             }
         }
         Ok(())
     }
 
-    /// The state as the options set it. Starts the shadow checks.
+    /// Creates the state according to the options, and starts the shadow checks.
     fn app_state(
         &self,
         state: AppState,
@@ -401,8 +399,8 @@ impl Serve {
     }
 }
 
-/// Records where the pages are served, for the links of `user invite`, unless the register has it
-/// so already. A server starts also where nothing can be written now.
+/// Records the addresses of the pages for the links of `user invite`, if they have changed. A
+/// failure is only logged, so that a server starts while the database is read-only.
 fn record_served_addresses(store: &Store, served: &ServedAddresses) {
     let recorded = store
         .read_blocking::<_, StorageError>(|session| session.served_addresses())
@@ -415,13 +413,13 @@ fn record_served_addresses(store: &Store, served: &ServedAddresses) {
         });
     if let Err(error) = recorded {
         log::warn!(
-            "the addresses of the pages were not recorded, so `user invite` may print older ones: {}",
+            "addresses of the pages not recorded; `user invite` may print old addresses: {}",
             Causes(&error)
         );
     }
 }
 
-/// Starts what runs next to the requests, until the server stops.
+/// Starts the background tasks, which run until the server stops.
 fn start_background_tasks(state: &AppState, registry_delay: Option<u32>) {
     maintenance::start(state.gateway.store.clone());
     settled_changes::start(

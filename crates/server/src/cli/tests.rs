@@ -1,4 +1,4 @@
-//! What must hold for every command and option.
+//! Checks of all commands and options.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,11 +11,11 @@ use super::*;
 const PROGRAM: &str = "trainee-register";
 
 #[test]
-fn the_command_line_is_consistent() {
+fn command_line_is_consistent() {
     CommandLine::command().debug_assert();
 }
 
-/// Every option of every command, behind the words of the command.
+/// All options of all commands, with the words of their commands.
 fn options(command: &clap::Command, words: &str) -> Vec<(String, clap::Arg)> {
     let own = command
         .get_arguments()
@@ -32,7 +32,7 @@ fn options(command: &clap::Command, words: &str) -> Vec<(String, clap::Arg)> {
 }
 
 #[test]
-fn every_command_that_is_not_recorded_exists() {
+fn unrecorded_commands_exist() {
     for name in UNRECORDED {
         let commands = CommandLine::command();
         let found = name
@@ -61,7 +61,7 @@ fn every_option_has_an_environment_variable_of_its_name() {
         ];
         assert!(
             expected.iter().any(|expected| expected == variable),
-            "{variable:?} is none of {expected:?}"
+            "{variable:?} is not one of {expected:?}"
         );
     }
 }
@@ -71,7 +71,7 @@ fn no_two_options_share_an_environment_variable() {
     let mut meanings = HashMap::new();
     for (words, option) in options(&CommandLine::command(), "") {
         let said = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
-        // An option that several commands have is one and the same when they say the same of it.
+        // Commands may share an option only with the same meaning.
         let meaning = (
             said(option.get_help()),
             said(option.get_long_help()),
@@ -104,7 +104,7 @@ fn every_option_of_serve_stands_on_the_page_for_operators() {
     }
 }
 
-/// The text of every document in Markdown below a folder.
+/// The texts of all Markdown documents below a folder.
 fn read_documents(folder: &Path, documents: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -125,7 +125,7 @@ fn read_documents(folder: &Path, documents: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// The arguments of each command of this program in the blocks of a document.
+/// The arguments of all commands of this program in the code blocks of a document.
 fn find_commands(text: &str) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     let mut is_code = false;
@@ -134,7 +134,7 @@ fn find_commands(text: &str) -> Vec<Vec<String>> {
         let Some((before, arguments)) = line.split_once("register ").filter(|_| is_code) else {
             continue;
         };
-        // The program, or the shell function of that name on the page about the installation.
+        // The program, or the shell function with its name in the installation document.
         let is_program = ["", "trainee-", "sudo trainee-"].contains(&before.trim_start())
             || before.ends_with("$(")
             || before.ends_with("$(trainee-");

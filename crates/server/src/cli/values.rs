@@ -1,4 +1,4 @@
-//! Reads the values of options, and says in words of the command line what is wrong with one.
+//! Parsers of option values, with messages for the command line.
 
 use std::fmt::Display;
 use std::num::{IntErrorKind, ParseIntError};
@@ -11,32 +11,32 @@ use openidconnect::url::Url;
 use storage::identifiers::IDENTIFIER_LENGTH;
 use storage::records::history::Month;
 
-/// A date.
+/// Parses a date.
 pub(super) fn date(text: &str) -> Result<NaiveDate, String> {
     read_date(text).ok_or_else(|| {
         absent(
             text,
             "dddd-dd-dd",
-            "there is no such day",
-            "a date has the form YYYY-MM-DD",
+            "the date does not exist",
+            "must have the form YYYY-MM-DD",
         )
     })
 }
 
-/// A month.
+/// Parses a month.
 pub(super) fn month(text: &str) -> Result<Month, String> {
     text.parse().map_err(|_| {
         absent(
             text,
             "dddd-dd",
-            "there is no such month",
-            "a month has the form YYYY-MM",
+            "the month does not exist",
+            "must have the form YYYY-MM",
         )
     })
 }
 
-/// What is wrong with a text that names nothing of the calendar. Each `d` of the form stands for a
-/// digit.
+/// The message for a text that is not a date or month: `absent` if the text has the form, with
+/// digits for each `d`, or else `malformed`.
 fn absent(text: &str, form: &str, absent: &str, malformed: &str) -> String {
     let matches = |(character, form): (char, char)| match form {
         'd' => character.is_ascii_digit(),
@@ -46,32 +46,32 @@ fn absent(text: &str, form: &str, absent: &str, malformed: &str) -> String {
     if has_form { absent } else { malformed }.to_owned()
 }
 
-/// The UKPRN of a provider.
+/// Parses the UKPRN of a provider.
 pub(super) fn ukprn(text: &str) -> Result<String, String> {
     is_ukprn(text)
         .then(|| text.to_owned())
-        .ok_or_else(|| "a UKPRN has 8 digits".to_owned())
+        .ok_or_else(|| "must be 8 digits".to_owned())
 }
 
-/// The identifier of a trainee.
+/// Parses the identifier of a trainee.
 pub(super) fn trainee_id(text: &str) -> Result<String, String> {
     let has_length = text.chars().count() == IDENTIFIER_LENGTH;
     has_length
         .then(|| text.to_owned())
-        .ok_or_else(|| format!("an identifier has {IDENTIFIER_LENGTH} characters"))
+        .ok_or_else(|| format!("must be {IDENTIFIER_LENGTH} characters"))
 }
 
-/// A whole number, which may be 0.
+/// Parses a whole number, 0 included.
 pub(super) fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     number(text, "must be a whole number from 0")
 }
 
-/// A whole number that is not 0.
+/// Parses a whole number except 0.
 pub(super) fn positive<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     number(text, "must be a whole number from 1")
 }
 
-/// The number of a stored row, as a list shows it.
+/// Parses the number of a stored row.
 pub(super) fn id(text: &str) -> Result<i64, String> {
     const EXPECTED: &str = "must be a whole number from 1";
     number(text, EXPECTED).and_then(|id| {
@@ -83,7 +83,7 @@ pub(super) fn id(text: &str) -> Result<i64, String> {
     })
 }
 
-/// A whole number from the first to the last one.
+/// Parses a whole number between two limits, both included.
 pub(super) fn between<N>(
     first: N,
     last: N,
@@ -111,7 +111,7 @@ fn number<N: FromStr<Err = ParseIntError>>(text: &str, expected: &str) -> Result
     })
 }
 
-/// The address of a site, to which the path of a page is appended.
+/// Parses the address of a site, without a path.
 pub(super) fn site(text: &str) -> Result<String, String> {
     let url = Url::parse(text).ok().filter(|url| {
         ["http", "https"].contains(&url.scheme())
@@ -124,7 +124,7 @@ pub(super) fn site(text: &str) -> Result<String, String> {
     });
     let site = url.map(|url| url.origin().ascii_serialization());
     site.ok_or_else(|| {
-        "must be a scheme and a host, with a port at most, such as https://register.example"
+        "must be a scheme and a host, optionally with a port, such as https://register.example"
             .to_owned()
     })
 }
@@ -136,13 +136,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn date_of_the_right_form_that_does_not_exist_is_reported_as_such() {
+    fn well_formed_date_that_does_not_exist_is_reported() {
         assert_eq!(
             date("2026-02-28").map(|date| date.to_string()).as_deref(),
             Ok("2026-02-28")
         );
         for text in ["2026-02-30", "2026-13-01", "2026-00-10"] {
-            assert_eq!(date(text).unwrap_err(), "there is no such day", "{text}");
+            assert_eq!(date(text).unwrap_err(), "the date does not exist", "{text}");
         }
         for text in [
             "",
@@ -153,7 +153,7 @@ mod tests {
         ] {
             assert_eq!(
                 date(text).unwrap_err(),
-                "a date has the form YYYY-MM-DD",
+                "must have the form YYYY-MM-DD",
                 "{text}"
             );
         }
@@ -161,12 +161,12 @@ mod tests {
             month("2026-12").map(|month| month.to_string()).as_deref(),
             Ok("2026-12")
         );
-        assert_eq!(month("2026-13").unwrap_err(), "there is no such month");
-        assert_eq!(month("2026-1").unwrap_err(), "a month has the form YYYY-MM");
+        assert_eq!(month("2026-13").unwrap_err(), "the month does not exist");
+        assert_eq!(month("2026-1").unwrap_err(), "must have the form YYYY-MM");
     }
 
     #[test]
-    fn text_that_is_no_number_is_refused_with_the_numbers_that_are_accepted() {
+    fn text_without_number_is_refused_with_expected_range() {
         assert_eq!(positive::<NonZeroU32>("7").map(NonZeroU32::get), Ok(7));
         for text in ["0", "-1", "abc", "", "1.5"] {
             assert_eq!(
@@ -201,7 +201,7 @@ mod tests {
     fn identifier_of_another_length_is_refused_with_its_length() {
         assert_eq!(ukprn("10000001").as_deref(), Ok("10000001"));
         for text in ["", "1000001", "100000001", "1000000a", "１０００"] {
-            assert_eq!(ukprn(text).unwrap_err(), "a UKPRN has 8 digits", "{text}");
+            assert_eq!(ukprn(text).unwrap_err(), "must be 8 digits", "{text}");
         }
         let sound = "3xampleTra1neeWh1sNotTh1";
         assert_eq!(trainee_id(sound).as_deref(), Ok(sound));
@@ -213,14 +213,14 @@ mod tests {
         ] {
             assert_eq!(
                 trainee_id(text).unwrap_err(),
-                "an identifier has 24 characters",
+                "must be 24 characters",
                 "{text}"
             );
         }
     }
 
     #[test]
-    fn site_is_a_scheme_and_a_host_with_a_port_at_most() {
+    fn site_is_scheme_and_host_with_optional_port() {
         for (text, expected) in [
             ("https://register.example", "https://register.example"),
             ("https://register.example/", "https://register.example"),

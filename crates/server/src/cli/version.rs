@@ -13,17 +13,16 @@ mod translate;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum VersionCommand {
-    /// Compare what is served with what was promised, and name every change that breaks a client
+    /// Compare the served versions with their contracts, and report breaking changes
     Check(check::Check),
-    /// Tell what changes for a client that moves from one version to another, and what to do about
-    /// it
+    /// Show what changes for a client between two versions, and how to migrate
     Difference(difference::Difference),
     /// Print the OpenAPI document of a version
     Openapi(openapi::OpenApi),
-    /// Tell who still uses a version, what they have to change, and how many of their writes the
-    /// newest one would accept
+    /// Show who still uses a version, what they must change, and how many of their writes the
+    /// newest version would accept
     Readiness(readiness::Readiness),
-    /// Spell bodies of one version as another version does, and say what becomes of them there
+    /// Translate bodies from one version to another, and report lost values and problems
     Translate(translate::Translate),
 }
 
@@ -39,7 +38,7 @@ impl VersionCommand {
     }
 }
 
-/// The version with that label.
+/// The served version with the label.
 fn served(text: &str) -> Result<&'static Served, CommandError> {
     Ok(versions::all().named(text)?)
 }

@@ -1,13 +1,17 @@
-//! Looks through a whole register for what is wrong with it.
+//! Checks a whole register for errors.
 //!
-//! It asks what is true of every register at any time: the database is sound, every record can be
-//! read, holds what its fields can hold, is found by what it says, is what its history leads to,
-//! and can be shown in every version; and nothing is left of a trainee who was erased. It is one
-//! pass, and changes nothing. Each batch of trainees is a transaction of its own, with their
-//! histories, so none is open for long and writers are not held back; the pass can be divided into
-//! parts.
+//! The checks hold for every register at any time:
 //!
-//! A report names trainees by their identifiers and fields by their names, and never a value.
+//! - The database is intact.
+//! - Every record can be read, has valid values, is found by its values, matches its history, and
+//!   can be shown in every version.
+//! - Nothing is left of erased trainees.
+//!
+//! The inspection reads the register once and changes nothing. Each batch of trainees with their
+//! histories is a transaction of its own, so that no transaction stays open for long and writers
+//! are not delayed. The inspection can be divided into parts.
+//!
+//! A report names trainees by identifier and fields by name, and contains no values.
 
 use std::str::FromStr;
 use std::thread;
@@ -20,15 +24,15 @@ use storage::error::StorageError;
 use storage::records::trainees::BatchEntry;
 use storage::store::Store;
 
-/// Trainees that are read at once.
+/// The number of trainees per transaction.
 const BATCH: i64 = 500;
 
-/// One of so many parts of the trainees, of about the same size.
+/// One of several parts of the trainees, of about equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Which one; the first is 1.
+    /// The number of the part, from 1.
     number: u32,
-    /// Of how many.
+    /// The total number of parts.
     of: u32,
 }
 
@@ -41,13 +45,13 @@ impl FromStr for Part {
             .and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match part {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
-            Some(_) | None => Err("a part has the form 1/4: the first of four".to_owned()),
+            Some(_) | None => Err("must have the form 1/4, for the first of four parts".to_owned()),
         }
     }
 }
 
 impl Part {
-    /// The first and the last key of the part, of keys up to the last one.
+    /// The first and the last key of the part. `last` is the last key of all trainees.
     fn keys(self, last: i64) -> (i64, i64) {
         let bound = |number: u32| i128::from(last) * i128::from(number) / i128::from(self.of);
         let key = |bound: i128| i64::try_from(bound).unwrap_or(i64::MAX);
@@ -56,7 +60,7 @@ impl Part {
         } else {
             key(bound(self.number - 1)) + 1
         };
-        // A trainee that is registered meanwhile belongs to the last part.
+        // Trainees registered during the inspection belong to the last part.
         let end = if self.number == self.of {
             i64::MAX
         } else {
@@ -66,10 +70,10 @@ impl Part {
     }
 }
 
-/// What a register is looked at with.
+/// The parameters of an inspection.
 #[derive(Debug, Clone, Copy)]
 pub struct Inspector<'a> {
-    /// The versions in which every record must be shown.
+    /// The versions that must be able to show every record.
     pub versions: &'a Versions,
     /// The code lists.
     pub lists: &'a Lists,
@@ -79,32 +83,32 @@ pub struct Inspector<'a> {
     pub pause: Duration,
 }
 
-/// What is reported on the way.
+/// An event during the inspection.
 #[derive(Debug)]
 pub enum Progress {
-    /// There are so many trainees.
+    /// The number of trainees.
     Trainees(u64),
-    /// So many more were looked at.
+    /// The number of trainees checked since the last event.
     Seen(u64),
-    /// Something is wrong; one line.
+    /// A problem, on one line.
     Problem(String),
 }
 
-/// What was found in the end.
+/// The result of an inspection.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// How many rows each table has.
+    /// The number of rows of each table.
     pub counts: Vec<(&'static str, i64)>,
-    /// How many problems were reported.
+    /// The number of reported problems.
     pub problems: usize,
 }
 
 impl Inspector<'_> {
-    /// Looks at everything.
+    /// Runs all checks.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database fails.
     pub fn inspect(
         &self,
         store: &Store,
@@ -116,12 +120,10 @@ impl Inspector<'_> {
             let mut problems = whole.damage;
             problems.extend(whole.orphans.iter().map(ToString::to_string));
             problems.extend(whole.organisations);
-            problems.extend((whole.miscounted > 0).then(|| {
-                format!(
-                    "tables of counts: {} counts are not what there is",
-                    whole.miscounted
-                )
-            }));
+            problems.extend(
+                (whole.miscounted > 0)
+                    .then(|| format!("tables of counts: {} counts are wrong", whole.miscounted)),
+            );
             found = Found {
                 counts: whole.counts,
                 problems: problems.len(),
@@ -164,7 +166,7 @@ impl Inspector<'_> {
         Ok(found)
     }
 
-    /// What is wrong with one trainee.
+    /// The problems of one trainee.
     fn problems_of(&self, trainee: &BatchEntry) -> Vec<String> {
         let record = match &trainee.record {
             Ok(record) => record,
@@ -174,23 +176,23 @@ impl Inspector<'_> {
             .iter()
             .map(ToString::to_string)
             .collect();
-        problems.extend((!trainee.is_findable).then(|| "is not found by what it says".to_owned()));
+        problems.extend((!trainee.is_findable).then(|| "is not found by its values".to_owned()));
         problems.extend(
-            (!trainee.follows_from_history).then(|| "is not what its history leads to".to_owned()),
+            (!trainee.follows_from_history).then(|| "does not match its history".to_owned()),
         );
         problems.extend(
             (trainee.is_erased && !trainee.is_blank)
-                .then(|| "was erased, and holds more than its identifier".to_owned()),
+                .then(|| "was erased, but has more than its identifier".to_owned()),
         );
         problems.extend(
             (trainee.is_blank && !trainee.is_erased)
-                .then(|| "is blank, and no erasure is recorded".to_owned()),
+                .then(|| "is blank, but has no recorded erasure".to_owned()),
         );
         problems.extend(self.unviewable(record));
         problems
     }
 
-    /// The versions in which the record cannot be shown.
+    /// The problems of showing the record, one for each version that fails.
     fn unviewable(&self, record: &Trainee) -> Vec<String> {
         let shown = |version| View::trainee(version, record, self.lists).write(&mut Vec::new());
         let versions = self.versions.iter().map(|served| served.version);

@@ -1,6 +1,5 @@
-//! What a server does besides answering: it removes what is no longer needed, a little at a time,
-//! makes the partitions of coming months, counts the tokens that expire soon, and makes statistics
-//! of a register that grows from nothing.
+//! Background maintenance of a server: removes old rows in small batches, creates partitions for
+//! coming months, counts tokens that expire soon, and updates statistics of a growing register.
 
 use std::time::Duration;
 
@@ -13,15 +12,15 @@ use storage::store::Store;
 use http_kit::error_chain::Causes;
 use http_kit::metrics;
 
-/// How often a server looks for what it can remove.
+/// The pause between two rounds of maintenance.
 const PAUSE: Duration = Duration::from_secs(600);
-/// How often a server asks whether the register has grown much. For so long statements may be
-/// planned for an empty one.
+/// The pause between two checks of the growth of the register. PostgreSQL may use plans for a
+/// smaller register for this time.
 const GROWTH_PAUSE: Duration = Duration::from_secs(5);
-/// Rows that are removed in one transaction.
+/// The number of rows removed per transaction.
 const BATCH: u16 = 500;
 
-/// Looks after the store as long as the server runs. Must be called where the server runs.
+/// Starts maintenance, which runs as long as the server. Must be called on a `LocalSet`.
 pub fn start(store: Store) {
     rt::spawn(follow_growth(store.clone()));
     rt::spawn(async move {
@@ -30,27 +29,24 @@ pub fn start(store: Store) {
             time.tick().await;
             for (what, remove) in REMOVALS {
                 if let Err(error) = remove_all(&store, remove).await {
-                    log::warn!("old {what} were not removed: {}", Causes(&error));
+                    log::warn!("old {what} not removed: {}", Causes(&error));
                 }
             }
             if let Err(error) = make_partitions(&store).await {
                 log::warn!(
-                    "partitions of coming months were not made: {}",
+                    "partitions of coming months not created: {}",
                     Causes(&error)
                 );
             }
             match store.read(count_expiring_tokens).await {
                 Ok(tokens) => metrics::tokens_expiring(tokens),
-                Err(error) => log::warn!(
-                    "tokens that expire soon were not counted: {}",
-                    Causes(&error)
-                ),
+                Err(error) => log::warn!("tokens that expire soon not counted: {}", Causes(&error)),
             }
         }
     });
 }
 
-/// Makes statistics of the trainees whenever there are many more; ends on SQLite.
+/// Updates the statistics of trainees after fast growth. Ends at once on SQLite.
 async fn follow_growth(store: Store) {
     loop {
         rt::time::sleep(GROWTH_PAUSE).await;
@@ -62,18 +58,14 @@ async fn follow_growth(store: Store) {
             Err(error) => Err(error),
         };
         match made {
-            Ok(()) => log::info!("statistics of the trainees were made: there are many more"),
-            // A database that is away is reported by the probe, and asked again soon.
-            Err(error) => log::debug!(
-                "statistics of the trainees were not made: {}",
-                Causes(&error)
-            ),
+            Ok(()) => log::info!("statistics of trainees updated after growth"),
+            // The probe reports an unavailable database, and the next check follows soon.
+            Err(error) => log::debug!("statistics of trainees not updated: {}", Causes(&error)),
         }
     }
 }
 
-/// Makes the partitions of the history that are missing, on PostgreSQL; nothing where there are
-/// all.
+/// Creates missing partitions of the history on PostgreSQL.
 async fn make_partitions(store: &Store) -> Result<(), StorageError> {
     if store
         .read(|session| session.missing_partitions())
@@ -83,26 +75,26 @@ async fn make_partitions(store: &Store) -> Result<(), StorageError> {
         return Ok(());
     }
     for month in store.write(|session| session.make_partitions()).await? {
-        log::info!("the history has a partition for {month}");
+        log::info!("partition of the history created: {month}");
     }
     Ok(())
 }
 
-/// How many tokens expire soon.
+/// The number of tokens that expire soon.
 ///
 /// # Errors
 ///
-/// When the database does not answer.
+/// When the database fails.
 pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, StorageError> {
     Ok(session.list_expiring_tokens(None, EXPIRES_SOON_DAYS)?.len())
 }
 
-/// Removes in one job so many at most, and says how many there were.
+/// Removes up to the given number of rows in one job, and returns the number of removed rows.
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
-/// What is removed: replies that are no longer found by their keys, the locks of those keys, and
-/// counts and logged requests of days that are no longer kept; of the settings, links, attempts to
-/// sign in and sessions that have expired, and old entries of the activity log; and old imports.
+/// The rows to remove: replies and locks of expired idempotency keys; counts and logged requests
+/// beyond their retention; expired sign-in links, sign-in attempts and sessions; old entries of the
+/// activity log; and old imports.
 const REMOVALS: [(&str, Remove); 9] = [
     ("replies", |session, most| session.remove_old_replies(most)),
     ("idempotency locks", |session, most| {
@@ -129,7 +121,7 @@ const REMOVALS: [(&str, Remove); 9] = [
     ("imports", |session, most| session.remove_old_imports(most)),
 ];
 
-/// Removes all that is old, in as many jobs as it takes.
+/// Removes all old rows in as many jobs as needed.
 async fn remove_all(store: &Store, remove: Remove) -> Result<(), StorageError> {
     while store
         .write(move |session| remove(session, i64::from(BATCH)))

@@ -1,9 +1,8 @@
-//! What operators and their machines ask: metrics, health, and the pages of operators, on a
-//! listener of its own.
+//! The operator listener: metrics, health, and the operators' pages.
 //!
-//! None of it is on the listener of the clients, and none of the clients' requests is answered
-//! here. One worker is kept for it, so that it answers however busy the others are, and while they
-//! stop. Of it, only requests for pages are in the access log.
+//! The endpoints of clients and of operators are on different listeners. The operator listener has
+//! its own worker, so that it answers while the other workers are busy or stopping. Its access log
+//! contains only requests for pages.
 
 use std::io;
 use std::net::TcpListener;
@@ -36,41 +35,40 @@ use crate::app_state::AppState;
 use crate::operations::readiness::Readiness;
 use crate::routes::configure_operator_pages;
 
-/// How long the database may take to answer before it counts as away.
+/// The maximum time for a reply of the database before it counts as unavailable.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(2);
-/// How often what was recorded is put together, so that it does not pile up while nobody asks for
-/// it.
+/// The interval for merging recorded metrics, so that they do not pile up without scrapes.
 const MAINTENANCE: Duration = Duration::from_secs(5);
-/// How long a request that is being answered is waited for at the end, in seconds.
+/// The time for running requests at shutdown, in seconds.
 const STOP_PATIENCE_SECONDS: u64 = 1;
 /// The text format of Prometheus.
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What operators can ask.
+/// The endpoints for operators.
 #[derive(Debug, Clone)]
 pub struct OperatorListener {
     store: Store,
     probe: Probe,
     readiness: Readiness,
     metrics: PrometheusHandle,
-    /// What the pages of operators need, where they are served.
+    /// State of the operators' pages, if they are served.
     pages: Option<AppState>,
 }
 
-/// Why no requests, or none that write, should be sent to the server.
+/// The reasons why the server should get no requests, or no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NotReady {
-    /// It is about to stop.
+    /// The server is about to stop.
     Stopping,
-    /// The database does not answer, or its file is not the open one.
+    /// The database does not answer, or its file is no longer the open one.
     Database,
-    /// The database answers, and keeps no write: its server is a standby, or is not acknowledged by
-    /// its own standby.
+    /// The database does not accept writes: its server is a standby, or its synchronous standby
+    /// does not acknowledge writes.
     Writes,
 }
 
 impl OperatorListener {
-    /// What operators can ask of a register.
+    /// Creates the endpoints for a register.
     #[must_use]
     pub fn new(state: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
         Self {
@@ -82,7 +80,7 @@ impl OperatorListener {
         }
     }
 
-    /// The same with the pages of operators.
+    /// Adds the operators' pages.
     #[must_use]
     pub fn with_pages(self, state: &AppState, pages: SettingsPages) -> Self {
         let settings = Some(
@@ -90,7 +88,7 @@ impl OperatorListener {
                 .with_audience(Audience::Operators)
                 .with_trusted_proxies(state.gateway.proxies.clone()),
         );
-        // Replies to operators do not share the memory for replies to clients.
+        // Replies to operators do not use the memory budget of replies to clients.
         let response_sender = ResponseSender::new(no_memory);
         let gateway = GatewayState {
             response_sender,
@@ -106,18 +104,18 @@ impl OperatorListener {
         }
     }
 
-    /// Answers operators from now on, until the handle is stopped. Signals are left to the server
-    /// of the clients. Must be called where that server runs.
+    /// Starts the listener, which answers until the handle is stopped. The server of the clients
+    /// handles signals. Must be called on the `System` of that server.
     ///
     /// # Errors
     ///
-    /// When the listener cannot be used.
+    /// When the listener is unusable.
     pub fn start(self, listener: TcpListener) -> io::Result<ServerHandle> {
         let metrics = self.metrics.clone();
         let probe = self.probe.clone();
         rt::spawn(async move {
-            // The connections of the probe are there before anybody asks: later there may be none
-            // left.
+            // Opens the connections of the probe now, because the database may have no free
+            // connection later.
             let _ = in_time(probe.ask()).await;
             let _ = in_time(probe.ask_to_write()).await;
             let mut time = rt::time::interval(MAINTENANCE);
@@ -146,7 +144,7 @@ impl OperatorListener {
         Ok(handle)
     }
 
-    /// Configures the routes of everything that operators can request.
+    /// Configures all routes of the operator listener.
     fn configure_routes(&self, config: &mut ServiceConfig) {
         let operator = Rc::new(self.clone());
         let listener = Rc::clone(&operator);
@@ -202,9 +200,9 @@ impl OperatorListener {
             .body(self.metrics.render())
     }
 
-    /// Whether requests should be sent to the server, since those that read are answered. One that
-    /// is busy is ready all the same: it says so to whom it cannot serve, and to send its requests
-    /// elsewhere would make others busier.
+    /// Whether the server should get requests, because it can answer reads. A busy server stays
+    /// ready: it rejects the requests that it cannot serve, and moving its requests elsewhere would
+    /// overload other servers.
     async fn ready(&self) -> Result<(), NotReady> {
         if self.readiness.is_stopping() {
             return Err(NotReady::Stopping);
@@ -214,12 +212,12 @@ impl OperatorListener {
             .map_err(|()| NotReady::Database)
     }
 
-    /// Whether a write would be kept now.
+    /// Whether the server can store writes now.
     async fn writable(&self) -> Result<(), NotReady> {
         if self.readiness.is_stopping() {
             return Err(NotReady::Stopping);
         }
-        // Side by side, since each may take its time.
+        // Concurrently, because each query may take long.
         match futures_util::future::join(
             in_time(self.probe.ask_to_write()),
             in_time(self.probe.ask()),

@@ -1,21 +1,21 @@
-//! Whether the server still takes requests, for those who decide where to send them.
+//! The readiness of the server for new requests, for load balancers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the server is about to stop. Cheap to clone; all clones say the same.
+/// Whether the server is about to stop. Cheap to clone; all clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct Readiness {
     is_stopping: Arc<AtomicBool>,
 }
 
 impl Readiness {
-    /// Says from now on that the server is about to stop. There is no way back.
+    /// Marks the server as about to stop. This cannot be undone.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the server is about to stop, and no new requests should be sent to it.
+    /// Whether the server is about to stop and should get no new requests.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::SeqCst)
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_clones_learn_that_the_server_stops() {
+    fn clones_share_the_stopping_state() {
         let readiness = Readiness::default();
         let other = readiness.clone();
         assert!(!other.is_stopping());

@@ -1,4 +1,4 @@
-//! Runs the HTTP server: over which listener, within which limits, and with or without TLS.
+//! Runs the HTTP server with its listener, limits and TLS.
 
 use std::future::ready;
 use std::net::{SocketAddr, TcpListener};
@@ -40,50 +40,51 @@ use crate::routes::{configure, configure_settings};
 
 /// The name of the listener in messages of actix-server.
 const LISTENER: &str = "clients";
-/// The protocol over TLS (RFC 7301).
+/// The protocol name for ALPN (RFC 7301).
 const HTTP_1_1: &[u8] = b"http/1.1";
-/// Connections to the pages of the settings that can be open at once, where they have a listener of
-/// their own.
+/// The maximum number of open connections to the settings pages on their own listener.
 const MAX_SETTINGS_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(100).unwrap();
-/// For how long a browser asks for nothing but HTTPS: a year (RFC 6797).
+/// How long browsers must use HTTPS: one year (RFC 6797).
 const STRICT_TRANSPORT: &str = "max-age=31536000";
 
-/// How a register is served.
+/// The configuration of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Service {
-    /// What a connection may cost.
+    /// The limits of connections.
     pub limits: Limits,
-    /// The certificate, where TLS is spoken.
+    /// The certificate, if TLS is on.
     pub certificate: Option<Arc<Certificate>>,
-    /// How long those that are in flight when the server stops may take.
+    /// The time for requests in flight when the server stops.
     pub drain_time: Duration,
 }
 
-/// The server over a listener, within the usual limits and without TLS; it runs when it is awaited.
+/// Creates the server for a listener, with default limits and without TLS. The server runs when it
+/// is awaited.
 ///
 /// # Errors
 ///
-/// When the listener cannot be used.
+/// When the listener is unusable.
 pub fn server(state: AppState, listener: TcpListener) -> io::Result<Server> {
     Service::default().server(state, listener)
 }
 
 impl Service {
-    /// The server over a listener; it runs when it is awaited. Signals are for whoever awaits it.
+    /// Creates the server for a listener. The server runs when it is awaited. The caller handles
+    /// signals.
     ///
     /// # Errors
     ///
-    /// When the listener or the certificate cannot be used.
+    /// When the listener or the certificate is unusable.
     pub fn server(&self, state: AppState, listener: TcpListener) -> io::Result<Server> {
         self.build_server(configure, state, listener)
     }
 
-    /// The server of these pages of the settings over a listener of their own; it runs when it is
-    /// awaited. Signals are for whoever awaits it.
+    /// Creates the server of settings pages with their own listener. The server runs when it is
+    /// awaited. The caller handles signals.
     ///
     /// # Errors
     ///
-    /// When the listener or the certificate cannot be used.
+    /// When the listener or the certificate is unusable.
     pub fn settings_server(
         &self,
         state: AppState,
@@ -176,19 +177,18 @@ impl Service {
     }
 }
 
-/// The stream of a new connection, and the address of its client.
+/// Configures a new connection, and returns it with the address of its client.
 fn connected(stream: ClientStream) -> (ClientStream, Option<SocketAddr>) {
-    // The last piece of a reply does not wait until the client has acknowledged those before.
+    // `TCP_NODELAY`: the end of a reply is sent before the client has acknowledged the rest.
     if let Err(error) = stream.socket().set_nodelay(true) {
-        log::debug!("small pieces may be delayed on a connection: {error}");
+        log::debug!("TCP_NODELAY not set; small packets may be delayed: {error}");
     }
     let client = stream.socket().peer_addr().ok();
     (stream, client)
 }
 
-/// HTTP/1.1 over connections, for the application of one worker. [`actix_web::HttpServer`] has no
-/// way to set the stream or the service for requests with `Expect: 100-continue`; this does the
-/// rest of what it does.
+/// The HTTP/1.1 service of one worker. [`actix_web::HttpServer`] cannot set the stream or the
+/// service for requests with `Expect: 100-continue`, so this function replaces it.
 fn http_service<F, B>(
     limits: Limits,
     stopping: GracefulShutdownSignal,
@@ -222,7 +222,8 @@ where
         })
         .keep_alive(limits.keep_alive)
         .client_request_timeout(limits.header_timeout)
-        // A client whose body is not read has as long to send the rest of it, and sees the reply.
+        // A client whose body is not read gets the same time to send the rest, so that it receives
+        // the reply.
         .client_disconnect_timeout(limits.body_timeout)
         .h1_write_buffer_size(response_stream::WRITE_BUFFER_BYTES)
         .expect(expectation)
@@ -233,26 +234,26 @@ where
         .h1(application)
 }
 
-/// Reads the certificate again on SIGHUP. Must be called where the server runs.
+/// Reloads the certificate on SIGHUP. Must be called on a `LocalSet`.
 ///
 /// # Errors
 ///
-/// When the operating system does not allow it.
+/// When the operating system refuses the signal handler.
 pub fn reload_on_signal(certificate: Option<Arc<Certificate>>) -> io::Result<()> {
     let mut told = signal(SignalKind::hangup())?;
     rt::spawn(async move {
         while told.recv().await.is_some() {
             match certificate.as_deref().map(Certificate::read_again) {
                 Some(Ok(())) => {
-                    log::info!("SIGHUP: the certificate was read again, and is used from now on")
+                    log::info!("SIGHUP: certificate reloaded")
                 }
                 Some(Err(error)) => {
                     let error: tls::TlsError = error;
                     log::error!(
-                        "SIGHUP: the certificate that was read before stays in use: {error}"
+                        "SIGHUP: certificate not reloaded; the previous one stays in use: {error}"
                     );
                 }
-                None => log::info!("SIGHUP: there is no certificate to read again"),
+                None => log::info!("SIGHUP: no certificate to reload"),
             }
         }
     });

@@ -1,9 +1,12 @@
-//! The signals that stop the server, and what it does until it has: it says that it is no longer
-//! ready, goes on for as long as a balancer needs to notice, takes no more connections, answers
-//! what it has begun, and finishes what is left.
+//! Shutdown after a signal, in these steps:
 //!
-//! A second signal ends the program at once. What was acknowledged is on the disk at any time, so
-//! nothing is lost by it but replies.
+//! 1. The server reports that it is not ready.
+//! 2. The server continues for the stop delay, so that a load balancer notices.
+//! 3. The server accepts no more connections, and answers requests in flight.
+//! 4. The server finishes background work.
+//!
+//! A second signal ends the program at once. Acknowledged writes are always on the disk, so only
+//! replies can be lost.
 
 use std::time::Duration;
 use std::{io, process};
@@ -18,24 +21,23 @@ use usage::request_log;
 use crate::app_state::AppState;
 use crate::operations::readiness::Readiness;
 
-/// How long each step of the way may take.
+/// The time limits of the steps.
 #[derive(Debug, Clone, Copy)]
 pub struct ShutdownTimeouts {
-    /// How long the server goes on taking requests after the signal to stop.
+    /// How long the server still accepts requests after the signal.
     pub stop_delay: Duration,
-    /// How long those that are in flight may take after that, and then what the store has left to
-    /// do.
+    /// The time for requests in flight, and after them for background work.
     pub drain_time: Duration,
 }
 
-/// The signals that stop a server.
+/// The handlers of the signals that stop a server.
 #[derive(Debug)]
 pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-/// One of the two.
+/// A signal that stops a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopSignal {
     Terminate,
@@ -43,7 +45,7 @@ enum StopSignal {
 }
 
 impl StopSignal {
-    /// By what it is known.
+    /// The name of the signal.
     fn name(self) -> &'static str {
         match self {
             Self::Terminate => "SIGTERM",
@@ -51,7 +53,7 @@ impl StopSignal {
         }
     }
 
-    /// The exit status of a program that is ended by it.
+    /// The exit status of a program ended by the signal.
     fn exit_status(self) -> i32 {
         let kind = match self {
             Self::Terminate => SignalKind::terminate(),
@@ -62,11 +64,11 @@ impl StopSignal {
 }
 
 impl StopSignals {
-    /// Takes the signals from now on. Must be called where the server runs.
+    /// Starts handling the signals. Must be called on a `LocalSet`.
     ///
     /// # Errors
     ///
-    /// When the operating system does not allow it.
+    /// When the operating system refuses a signal handler.
     pub fn listen() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -74,7 +76,7 @@ impl StopSignals {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     async fn next(&mut self) -> StopSignal {
         let terminated = std::pin::pin!(self.terminate.recv());
         let interrupted = std::pin::pin!(self.interrupt.recv());
@@ -85,12 +87,12 @@ impl StopSignals {
     }
 }
 
-/// Runs the server until a signal stops it and it has shut down, and with it the one of the
-/// settings, where they have a listener of their own.
+/// Runs the server, and the server of the settings pages if they have one, until a signal has
+/// stopped them.
 ///
 /// # Errors
 ///
-/// When the server cannot be run.
+/// When the server fails.
 pub async fn run(
     server: Server,
     settings: Option<ServerHandle>,
@@ -99,25 +101,27 @@ pub async fn run(
     shutdown_timeouts: ShutdownTimeouts,
     state: &AppState,
 ) -> io::Result<()> {
-    let (handle, stopping) = (server.handle(), settings.clone());
-    let (long_polls, long_jobs) = (state.gateway.long_polls.clone(), state.long_jobs.clone());
+    let handle = server.handle();
+    let settings_handle = settings.clone();
+    let long_polls = state.gateway.long_polls.clone();
+    let long_jobs = state.long_jobs.clone();
     rt::spawn(async move {
         let signal = signals.next().await;
         rt::spawn(async move {
             let again = signals.next().await;
-            log::warn!("{} again: ending at once", again.name());
+            log::warn!("{}: second signal; exiting immediately", again.name());
             logging::flush();
             process::exit(again.exit_status());
         });
         readiness.stop();
         long_polls.stop();
         long_jobs.stop();
-        stop(signal, &handle, stopping.as_ref(), shutdown_timeouts).await;
+        stop(signal, &handle, settings_handle.as_ref(), shutdown_timeouts).await;
     });
     server.await?;
     if let Some(settings) = settings {
-        // It may have requests to answer when the other has none. One that is being stopped goes on
-        // as it was told first.
+        // The settings server may still have requests in flight. If it is stopping already, this
+        // call changes nothing.
         settings.stop(true).await;
     }
     finish(state, shutdown_timeouts.drain_time).await;
@@ -136,7 +140,7 @@ async fn stop(
         drain_time,
     } = shutdown_timeouts;
     log::info!(
-        "{}: stopping; requests are taken for another {} s, and then have {} s to be answered",
+        "{}: stopping; accepting requests for {} s, then draining for up to {} s",
         signal.name(),
         stop_delay.as_secs(),
         drain_time.as_secs()
@@ -150,8 +154,8 @@ async fn stop(
     join(settings, handle.stop(true)).await;
 }
 
-/// What is left to be done when the last request was answered, or given up. Whatever must be
-/// finished before the program ends stands here, the store behind what may write to it.
+/// Finishes background work after the last request: all work that must be complete before the
+/// program ends. The store comes last, because the other work writes to it.
 async fn finish(state: &AppState, most: Duration) {
     let all = async {
         let counted = async {
@@ -168,10 +172,7 @@ async fn finish(state: &AppState, most: Duration) {
     };
     match rt::time::timeout(most, all).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => log::warn!("the last writes were not kept: {error}"),
-        Err(_) => log::warn!(
-            "writes that nobody waits for were given up after {} s",
-            most.as_secs()
-        ),
+        Ok(Err(error)) => log::warn!("last writes not stored: {error}"),
+        Err(_) => log::warn!("background writes given up after {} s", most.as_secs()),
     }
 }

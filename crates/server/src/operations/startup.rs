@@ -1,9 +1,8 @@
-//! What is looked at before the server listens: whether the register can be served from this
-//! machine, now. The schema is looked at where the database is opened, and files where they are
-//! read.
+//! Checks before the server listens: whether this machine can serve the register now. Opening the
+//! database checks the schema, and reading files checks the files.
 //!
-//! Whatever is wrong is reported in one line, with what to do. What would write wrong dates into
-//! the register refuses the start; what may be an accident is a warning.
+//! Each problem is reported on one line with its remedy. A problem that would store wrong dates
+//! refuses the start; other problems are warnings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::{fs, io};
@@ -16,34 +15,34 @@ use self::clock::WrongClock;
 
 pub mod clock;
 
-/// Connections that wait until the server takes them. The operating system may allow fewer.
+/// The maximum length of the queue of new connections. The operating system may allow fewer.
 const BACKLOG: i32 = 1_024;
 
-/// Why the server does not start. Each says what to do.
+/// The reasons why the server does not start, with their remedies.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The database cannot be used.
+    /// The database is unusable.
     #[error("{}{}", Causes(.0), remedy(.0))]
     Database(#[source] StorageError),
-    /// The clock must be wrong.
+    /// The clock is wrong.
     #[error(
-        "{0}; set the clock of this machine (timedatectl), or, when the clock is right and the other time is not, start \
+        "{0}; set the clock of this machine (timedatectl); if this clock is right and the other time is wrong, start \
          with --clock-check warn"
     )]
     Clock(WrongClock),
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}; {} with {option}", listen_hint(.source))]
     Listen {
         /// The address.
         address: String,
-        /// The option that says what it is.
+        /// The option that contains the address.
         option: &'static str,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// How many files the program may have open; `None` where the operating system does not say.
+/// The maximum number of open files, or `None` if the operating system does not report it.
 #[must_use]
 pub fn open_files() -> Option<usize> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
@@ -53,8 +52,8 @@ pub fn open_files() -> Option<usize> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Listens on an address such as `127.0.0.1:8080`, or on the first of those that a name stands for.
-/// An option of the command line says which one.
+/// Listens on an address such as `127.0.0.1:8080`, or on the first usable address of a host name.
+/// `option` is the command-line option that contains the address.
 ///
 /// # Errors
 ///
@@ -69,10 +68,7 @@ pub fn listen(address: &str, option: &'static str) -> Result<TcpListener, StartE
             }
         }
         Err(failed.unwrap_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "the name stands for no address",
-            )
+            io::Error::new(io::ErrorKind::InvalidInput, "the name has no address")
         }))
     };
     listen().map_err(|source| StartError::Listen {
@@ -82,8 +78,8 @@ pub fn listen(address: &str, option: &'static str) -> Result<TcpListener, StartE
     })
 }
 
-/// The site at an address, such as `http://127.0.0.1:8080`, as a browser on this machine opens it:
-/// a listener on all addresses of the machine is reached at the loopback address.
+/// The site at an address, such as `http://127.0.0.1:8080`, for a browser on this machine. An
+/// unspecified address is replaced by the loopback address.
 #[must_use]
 pub fn site(scheme: &str, mut address: SocketAddr) -> String {
     match address.ip() {
@@ -100,7 +96,7 @@ fn listener(address: SocketAddr) -> io::Result<TcpListener> {
         Type::STREAM,
         Some(Protocol::TCP),
     )?;
-    // A server that is started again does not wait for what is left of old connections.
+    // A restarted server does not wait for the remains of old connections.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -129,12 +125,12 @@ fn listen_hint(error: &io::Error) -> &'static str {
     )
 }
 
-/// What to do about a database that cannot be used, behind what is wrong with it.
+/// The remedy for an unusable database. Follows the description of the problem.
 pub(crate) fn remedy(error: &StorageError) -> &'static str {
     match error {
         StorageError::Database(DatabaseError::UnknownAddress) => "; check --database-url",
         StorageError::Database(DatabaseError::Folder { .. }) => {
-            "; check --database-url, or make the folders above it"
+            "; check --database-url, or create the folder"
         }
         StorageError::Database(DatabaseError::DatabaseFileChanged(_)) => {
             "; put the file back, or restore a backup with `trainee-register restore`"
@@ -146,13 +142,13 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::Database(DatabaseError::ServerUnavailable(_))
         | StorageError::Database(DatabaseError::OutcomeUnknown(_))
         | StorageError::Database(DatabaseError::ConnectionLost(_)) => {
-            "; check --database-url, that the database runs, and that the user of this program may use it"
+            "; check --database-url, that the database runs, and that this user has access"
         }
         StorageError::Database(DatabaseError::ReadOnly(_)) | StorageError::CursorOnStandby => {
-            "; name a database server that can be written to in --database-url"
+            "; use a writable database server in --database-url"
         }
         StorageError::Database(DatabaseError::DatabaseFault(_)) => {
-            "; give the user of this program what it needs there, or look for damage (docs/operations.md)"
+            "; grant this user the missing permissions, or check for damage (docs/operations/troubleshooting.md)"
         }
         StorageError::Database(DatabaseError::DateNotDue { .. }) => {
             "; set the clock of this machine (timedatectl)"
@@ -161,20 +157,20 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::Database(DatabaseError::Collided)
         | StorageError::Database(DatabaseError::QueueFull)
         | StorageError::Database(DatabaseError::GroupLost(_)) => {
-            "; another program holds the database: start again when it has ended"
+            "; another program uses the database: start again after it ends"
         }
         StorageError::Database(DatabaseError::NoSpace(_))
         | StorageError::Database(DatabaseError::TransactionEnded { .. }) => {
-            "; make room on the disk of the database, and start again"
+            "; free space on the disk of the database, and start again"
         }
         StorageError::Migration(_) => "; nothing was changed: see docs/changing-the-schema.md",
         StorageError::Database(DatabaseError::Closed)
         | StorageError::Database(DatabaseError::Thread(_))
         | StorageError::NoRandomness(_)
         | StorageError::Database(DatabaseError::Marker { .. }) => {
-            "; check what the operating system allows the program"
+            "; check the permissions of this program"
         }
-        // These say themselves what to do.
+        // The messages of these errors contain their remedy.
         StorageError::Database(DatabaseError::DatabaseEncoding { .. })
         | StorageError::SchemaNewer { .. }
         | StorageError::SchemaOlder { .. }
@@ -198,9 +194,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::Database(DatabaseError::TransactionDepth)
         | StorageError::Database(DatabaseError::TransactionLost(_))
         | StorageError::Database(DatabaseError::Query(_))
-        | StorageError::SandboxOrganisations(_) => {
-            "; look for what is wrong with `trainee-register check`"
-        }
+        | StorageError::SandboxOrganisations(_) => "; find the cause with `trainee-register check`",
     }
 }
 

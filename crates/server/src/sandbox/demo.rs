@@ -14,13 +14,13 @@ use version_tools::openapi::examples;
 use crate::cli::error::CommandError;
 use crate::sandbox::seed::fill;
 
-/// The provider of the demo; the number is in no register of providers.
+/// The UKPRN of the demo provider. No real provider has this number.
 const DEMO_UKPRN: &str = "10099999";
 const DEMO_NAME: &str = "Demo Provider";
 /// The user of the demo provider.
 const DEMO_EMAIL: &str = "demo@example.com";
 const DEMO_OPERATOR_EMAIL: &str = "operator@example.com";
-/// Invented trainees that a new demo provider gets.
+/// The number of invented trainees of a new demo provider.
 const DEMO_TRAINEES: usize = 50;
 const DEMO_SEED: u64 = 2026;
 
@@ -35,8 +35,8 @@ pub struct DemoSites<'a> {
     pub operators: Option<&'a str>,
 }
 
-/// Creates the demo provider with invented trainees unless it exists, issues a new token for it, and invites a user of the
-/// provider and an operator. Returns the lines to print.
+/// Creates the demo provider with invented trainees unless it exists, issues a new token for it,
+/// and invites a user of the provider and an operator. Returns the lines to print.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub fn prepare(
     let trainees = if access.is_new {
         format!("{DEMO_TRAINEES} invented trainees")
     } else {
-        "as the last run left it".to_owned()
+        "data of the last run".to_owned()
     };
     let title = format!(
         "Trainee Register (sandbox)   {}, {trainees}",
@@ -160,7 +160,7 @@ fn introduction(title: &str, versions: &Versions, sites: DemoSites<'_>, access: 
     format!("\n{title}{}\n", lines.collect::<String>())
 }
 
-/// The database as an introduction names it, without a user or a password.
+/// The database in a form for printing, without user and password.
 fn database_name(url: &str) -> String {
     match url.strip_prefix("sqlite://") {
         Some(path) => format!("SQLite: {path}"),
@@ -168,7 +168,7 @@ fn database_name(url: &str) -> String {
     }
 }
 
-/// The body that registers the example in a version.
+/// The example body for registering a trainee in a version.
 #[must_use]
 pub fn example(version: &ApiVersion) -> String {
     let body = examples::request(version, Endpoint::CreateTrainee);

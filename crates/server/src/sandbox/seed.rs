@@ -7,22 +7,22 @@ use storage::base::cause::Cause;
 use storage::error::{JobError, StorageError};
 use storage::store::Store;
 
-/// Trainees that are written in one transaction.
+/// The number of trainees written per transaction.
 const BATCH: usize = 500;
-/// How many of the known schools and training partners the invented trainees have to do with.
+/// The number of schools and training partners that invented trainees use.
 const ORGANISATIONS: i64 = 200;
 
-/// Why a sandbox was not filled.
+/// The reasons why seeding fails.
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
     /// No provider has this UKPRN.
-    #[error("no provider has the ukprn {0}")]
+    #[error("no provider has the UKPRN {0}")]
     UnknownProvider(String),
     /// The rules of the newest version refuse an invented trainee.
-    #[error("an invented trainee is refused by the rules: {0:?}")]
+    #[error("the rules reject an invented trainee: {0:?}")]
     Refused(Vec<domain::Problem>),
-    /// The trainees of the seed are there already.
-    #[error("the trainees of seed {0} are in this register already; choose another seed")]
+    /// The trainees of the seed exist already.
+    #[error("this register already contains the trainees of seed {0}; choose another seed")]
     SeedUsed(u64),
     /// The store failed.
     #[error(transparent)]
@@ -39,13 +39,13 @@ impl JobError for SeedError {
     }
 }
 
-/// Adds so many invented trainees to a provider, with codes of the lists; the same seed gives the
-/// same trainees on the same day. `written` receives how many were written, after each batch. `by`
-/// is who runs the command, where one is run.
+/// Adds invented trainees to a provider, with codes of the lists. The same seed gives the same
+/// trainees on the same day. Calls `written` with the total number after each batch. `by` is the
+/// user of the command, if a command runs.
 ///
 /// # Errors
 ///
-/// [`SeedError`]. Batches that were written before stay.
+/// [`SeedError`]. Earlier batches remain.
 pub fn fill(
     store: &Store,
     lists: &Lists,
@@ -77,7 +77,8 @@ pub fn fill(
             .map(|_| generator.accepted_trainee(ukprn))
             .collect::<Result<_, _>>()
             .map_err(SeedError::Refused)?;
-        let (provider, by) = (ukprn.to_owned(), by.map(str::to_owned));
+        let provider = ukprn.to_owned();
+        let by = by.map(str::to_owned);
         store.write_blocking(move |session| -> Result<(), SeedError> {
             let mut session = match session.open_provider(
                 &provider,

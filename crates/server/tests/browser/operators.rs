@@ -39,27 +39,27 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
 
         // An organisation is added, closed and reopened.
         go("Add an organisation", "Add an organisation");
-        go("Add it", "Error: Add an organisation");
+        go("Add organisation", "Error: Add an organisation");
         browser.wait_until("document.activeElement.id === 'summary'");
         fill("ukprn", "10012345");
         fill("name", "Ashdown University");
-        go("Add it", "Ashdown University");
+        go("Add organisation", "Ashdown University");
         go("Close Ashdown University", "Close Ashdown University");
-        go("Close it", "Ashdown University");
-        go("Reopen it", "Ashdown University");
+        go("Close organisation", "Ashdown University");
+        go("Reopen organisation", "Ashdown University");
 
         // It gets a token.
         go("Tokens", "Tokens");
         fill("name", "Records");
-        go("Make the token", "The new token");
+        go("Create token", "New token");
         let token = browser.read("document.getElementById('token').value");
         assert_eq!(server.info(&token), 200);
 
         // The first of the queue gets a number, and is in it no more.
         go("Registry", "Registry");
         let first = browser.read("document.querySelector('tbody th').textContent");
-        go(&format!("Issue a TRN to {first}"), "One trainee");
-        go("Do it", "One trainee");
+        go(&format!("Issue a TRN to {first}"), "Action for one trainee");
+        go("Perform action", "Action for one trainee");
         assert!(browser.text("#outcome").contains(&first));
         go("Go to the queue", "Registry");
         assert!(!browser.text("main").contains(&first));
@@ -71,14 +71,14 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
         wait_for_title(&browser, "History of");
         assert!(browser.text("main").contains("registry issue-trn"));
         go("Versions", "Versions");
-        assert!(browser.text("main").contains("it is the newest"));
+        assert!(browser.text("main").contains("no, newest version"));
         go("Activity", "Activity");
         let log = browser.text("main");
         for words in [
-            "looked at the history",
-            "acted as the registry",
+            "viewed the history",
+            "performed a registry action",
             "reopened an organisation",
-            "made a token",
+            "created a token",
         ] {
             assert!(log.contains(words), "{words} in {log}");
         }
@@ -121,51 +121,51 @@ fn axe_finds_nothing_on_any_page_of_operators_and_none_scrolls_sideways() {
     submit(home, "Error: Ashdown", &[("name", "")]);
     submit(
         &format!("{home}/tokens"),
-        "The new token",
+        "New token",
         &[("name", "Records")],
     );
     submit(
         &format!("{home}/people"),
-        "The link",
+        "Sign-in link",
         &[("email", "b@example.com"), ("role", "admin")],
     );
     browser.open(&format!("{}/settings/registry", server.origin));
     let first = browser.read("document.querySelector('tbody th').textContent");
     submit(
         "/registry/trainee",
-        "Error: One trainee",
+        "Error: Action for one trainee",
         &[("trainee_id", &first), ("action", "award")],
     );
     submit(
         "/registry/trainee",
-        "One trainee",
+        "Action for one trainee",
         &[("trainee_id", &first), ("action", "issue-trn")],
     );
-    submit("/registry/file", "Error: Many trainees", &[]);
+    submit("/registry/file", "Error: Action for many trainees", &[]);
     let rows = "trainee_id\nnobody\n";
     submit(
         "/registry/file",
-        "Discard",
+        "Confirm discarding",
         &[("action", "discard"), ("rows", rows)],
     );
-    browser.tab_to("Discard");
+    browser.tab_to("Confirm discarding");
     browser.enter();
     wait_for_title(&browser, "Report");
     examine(&browser, "Report");
     submit("/history", "Error: History", &[]);
     submit("/history", "History of", &[("trainee_id", &first)]);
-    // An organisation stands in the way of removing the oldest version.
+    // An organisation still uses the oldest version.
     let example: Value = serde_json::from_str(&demo::example(SERVED[0])).unwrap();
     assert_eq!(server.send(SERVED[0], "/trainees", &example), 201);
-    let tried = "document.querySelector('main').textContent.includes('100 % of 1, which are few')";
+    let tried = "document.querySelector('main').textContent.includes('100 % of 1 (too few')";
     open_until(&browser, &server, "/versions", tried);
     let table = browser.text("main");
-    let heading = format!("Who stands in the way of removing {}", SERVED[0].label);
+    let heading = format!("Organisations still using {}", SERVED[0].label);
     for words in [
         heading.as_str(),
         "Demo Provider (10099999)",
-        "no, it is used",
-        "it is the newest",
+        "no, in use",
+        "no, newest version",
     ] {
         assert!(table.contains(words), "{words} in {table}");
     }

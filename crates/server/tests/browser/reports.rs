@@ -50,7 +50,7 @@ fn the_refused_request_of_the_night_is_found_in_three_steps() {
         browser.enter();
         wait_for_title(&browser, "Requests");
         // Second: those that were refused alike.
-        browser.tab_to("1 requests refused alike");
+        browser.tab_to("1 requests with this problem");
         browser.press(ENTER);
         browser.wait_until("location.search.includes('outcome=refused')");
         let found = browser.text("main");
@@ -86,7 +86,11 @@ fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
     sign_in(&browser, &server);
     browser.open(&format!("{}/settings/readiness", server.origin));
     wait_for_title(&browser, "Readiness");
-    assert!(browser.text("main").contains("There is nothing to change"));
+    assert!(
+        browser
+            .text("main")
+            .contains("You do not need to change anything")
+    );
 
     // The oldest version accepts a date that the newest one refuses.
     for name in ["First", "Second"] {
@@ -111,11 +115,11 @@ fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
     let field = Trainee::inputs(newest).name_of(F::itt_end_date).unwrap();
     let shown = browser.text("main");
     assert!(
-        shown.contains(&format!("Why {} would refuse", newest.label)) && shown.contains(field),
+        shown.contains(&format!("Problems in {}", newest.label)) && shown.contains(field),
         "{shown}"
     );
     browser.tab_to(&format!(
-        "Rewrite a body of {} for {}",
+        "Convert a request body of {} to {}",
         oldest.label, newest.label
     ));
     browser.press(ENTER);
@@ -140,7 +144,7 @@ fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
         201
     );
     let moved = format!(
-        "You use newer versions already: {} with 2 requests.",
+        "You already use newer versions: {} with 2 requests.",
         newest.label
     );
     open_until(&browser, &server, "/readiness", &shows(&moved));

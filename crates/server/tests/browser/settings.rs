@@ -90,7 +90,7 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
         wait_for_title(&browser, "Tokens");
 
         // A form with a fault says so, and has the focus there.
-        browser.tab_to("Make the token");
+        browser.tab_to("Create token");
         browser.enter();
         wait_for_title(&browser, "Error: Tokens");
         browser.wait_until("document.activeElement.id === 'summary'");
@@ -100,7 +100,7 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
         browser.tab_to("name");
         browser.press("Student records");
         browser.enter();
-        wait_for_title(&browser, "The new token");
+        wait_for_title(&browser, "New token");
         // It is selected as a whole by a key, to be copied.
         browser.wait_until("document.activeElement.id === 'token'");
         browser.select_all();
@@ -112,25 +112,25 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
         );
         assert_eq!(server.info(&token), 200);
 
-        browser.tab_to("I have copied it: go to the tokens");
+        browser.tab_to("I have copied the token: go to tokens");
         browser.enter();
         wait_for_title(&browser, "Tokens");
         browser.tab_to("Replace token 2");
         browser.enter();
         wait_for_title(&browser, "Replace token 2");
-        browser.tab_to("Replace it");
+        browser.tab_to("Replace token");
         browser.enter();
-        wait_for_title(&browser, "The new token");
+        wait_for_title(&browser, "New token");
         let second = browser.read("document.getElementById('token').value");
         assert_eq!((server.info(&token), server.info(&second)), (200, 200));
 
-        browser.tab_to("I have copied it: go to the tokens");
+        browser.tab_to("I have copied the token: go to tokens");
         browser.enter();
         wait_for_title(&browser, "Tokens");
         browser.tab_to("Revoke token 2");
         browser.enter();
         wait_for_title(&browser, "Revoke token 2");
-        browser.tab_to("Revoke it");
+        browser.tab_to("Revoke token");
         browser.enter();
         wait_for_title(&browser, "Tokens");
         assert_eq!((server.info(&token), server.info(&second)), (401, 200));
@@ -161,7 +161,7 @@ fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
     submit("/tokens", "Error: Tokens", "");
     submit(
         "/tokens",
-        "The new token",
+        "New token",
         "document.getElementById('name').value = 'Records'",
     );
     let token = browser.read("document.getElementById('token').value");
@@ -171,9 +171,9 @@ fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
         "Error: Replace",
         "document.getElementById('overlap').value = 'x'",
     );
-    submit("/people", "Error: People", "");
+    submit("/people", "Error: Users", "");
     let fill = "document.getElementById('email').value = 'b@example.com'; document.getElementById('role').value = 'viewer'";
-    submit("/people", "The link", fill);
+    submit("/people", "Sign-in link", fill);
     submit("/people/1", "Error: demo@example.com", "");
     // The request is there when the server has written it.
     for (page, shown) in [("/requests", "main td"), ("/usage", "main svg")] {

@@ -254,7 +254,7 @@ fn a_target_that_is_not_empty_and_a_copy_that_is_not_the_same_are_reported() {
             copied.stdout()
         );
         assert!(
-            copied.stderr().contains("rows that are not the same: 1"),
+            copied.stderr().contains("different rows: 1"),
             "{}",
             copied.stderr()
         );

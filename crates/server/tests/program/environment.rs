@@ -136,7 +136,7 @@ fn a_server_without_a_word_on_the_environment_serves_production_as_production() 
         "sandbox environment only",
     );
     let mut server = Running::begin_with(&place, &["serve", "--listen", "127.0.0.1:0"]);
-    server.wait_for("the environment of this register is production");
+    server.wait_for("environment: production");
     server.wait_until_it_listens();
     assert_eq!(
         texts(&place.url(), "SELECT name AS text FROM schools"),
@@ -254,18 +254,18 @@ fn nothing_is_invented_in_production() {
             ],
             None,
         ),
-        "production",
+        "works in the sandbox environment only",
     );
     let id = &ids[0];
     refuses(
         &place.run(&["registry", "issue-trn", id], None),
-        "give the number",
+        "a TRN is required",
     );
     let file = place.write("numbers.csv", format!("trainee_id,trn\n{id},\n"));
     let refused = place.run(&["registry", "issue-trn", "--from-file"], Some(&file));
     assert_eq!(refused.status(), 1);
     let expected = format!(
-        "done       0\nunchanged  0\nrefused    1\nline 2: trainee {id}: in production a TRN comes "
+        "done       0\nunchanged  0\nrefused    1\nline 2: trainee {id}: a TRN is required: "
     );
     assert!(
         refused.stdout().starts_with(&expected),

@@ -190,7 +190,7 @@ fn nothing_of_an_erased_person_is_left_in_the_database() {
     assert_eq!(
         printed
             .lines()
-            .filter(|line| line.contains(": erased; entries"))
+            .filter(|line| line.contains(": erased; history entries"))
             .count(),
         ids.len(),
         "{printed}"
@@ -357,7 +357,7 @@ fn an_erasure_is_confirmed_recorded_and_made_once() {
             );
             // The same first names on the same day: who may be the same person is listed.
             assert!(
-                told.contains(&format!("stays: trainee {same} of")),
+                told.contains(&format!("not erased: trainee {same} of")),
                 "{kind:?}: {told}"
             );
             assert!(
@@ -376,7 +376,7 @@ fn an_erasure_is_confirmed_recorded_and_made_once() {
             (status, printed),
             (
                 Some(0),
-                format!("trainee {id}: erased; entries of the history removed: 1\n")
+                format!("trainee {id}: erased; history entries removed: 1\n")
             ),
             "{told}"
         );
@@ -403,7 +403,7 @@ fn an_erasure_is_confirmed_recorded_and_made_once() {
         );
         assert!(
             lines[1].ends_with(&format!(
-                "by A. Operator: {GROUND}; entries of the history removed: 1"
+                "by A. Operator: {GROUND}; history entries removed: 1"
             )),
             "{audit}"
         );
@@ -427,7 +427,7 @@ fn an_erasure_is_confirmed_recorded_and_made_once() {
 
         let again = done(place.run(&erase(&on, &provider, &[&id]), None));
         assert!(
-            again.contains("nothing to do: erased 2") && again.contains(" by A. Operator"),
+            again.contains("no change: erased 2") && again.contains(" by A. Operator"),
             "{again}"
         );
         assert_eq!(
@@ -652,10 +652,10 @@ fn a_tombstone_that_holds_anything_is_a_finding() {
         let checked = place.run(&[&["check"], &on[..]].concat(), None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         for (id, finding) in ids.iter().zip([
-            "was erased, and holds more than its identifier",
-            "was erased, and holds more than its identifier",
-            "is blank, and no erasure is recorded",
-            "is not found by what it says",
+            "was erased, but has more than its identifier",
+            "was erased, but has more than its identifier",
+            "is blank, but has no recorded erasure",
+            "is not found by its values",
         ]) {
             assert!(
                 checked

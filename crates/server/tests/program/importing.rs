@@ -185,7 +185,7 @@ fn file_with_a_quote_that_is_never_closed_is_not_reported_as_imported() {
     let imported = place.run(&["school", "import"], Some(&file));
     assert_eq!(imported.status(), 1);
     let expected =
-        "rows refused: 1; no row after line 2 was read, where a quote is opened and never closed";
+        "rows refused: 1; a quote in line 2 is never closed, so later rows were not read";
     assert!(
         imported.stderr().contains(expected),
         "{}",

@@ -127,7 +127,7 @@ fn links_lead_to_where_the_register_was_last_served() {
     ] {
         let (_, said) = invite(&place, whom, &[]);
         assert!(
-            said.contains("opens only where a server runs with") && said.contains(option),
+            said.contains("opens only if a server runs with") && said.contains(option),
             "{said}"
         );
     }
@@ -137,7 +137,7 @@ fn links_lead_to_where_the_register_was_last_served() {
 #[test]
 fn link_of_a_production_register_is_warned_about_while_no_server_serves_the_settings() {
     let place = place("production");
-    let warning = "the link opens only where a server runs with --settings on (REGISTER_SETTINGS)";
+    let warning = "the link opens only if a server runs with --settings on (REGISTER_SETTINGS)";
     let options = ["--settings-url", "https://register.example"];
     assert!(invite(&place, &OF_PROVIDER, &options).1.contains(warning));
     for (settings, is_warned) in [("on", false), ("off", true)] {

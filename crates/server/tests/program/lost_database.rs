@@ -206,7 +206,7 @@ fn server_is_not_started_where_its_database_is_gone() {
     assert!(
         restored
             .stderr()
-            .contains("erasures of the replaced database cannot be read"),
+            .contains("cannot read the erasures of the replaced database"),
         "{}",
         restored.stderr()
     );

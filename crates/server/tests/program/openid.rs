@@ -44,7 +44,7 @@ fn options_that_contradict_each_other_end_the_start_with_a_reason() {
             of("https://me:zqxsecret@id.example").to_vec(),
             "--oidc-issuer must be https://HOST",
         ),
-        (file(&empty), "it is empty"),
+        (file(&empty), "the file is empty"),
         (file(&absent), "--oidc-client-secret-file"),
         (
             [&of("https://id.example")[..], &["--settings", "off"]].concat(),
@@ -110,7 +110,13 @@ fn a_server_starts_without_its_issuer_and_logs_each_failure_in_one_line_without_
         .lines()
         .map_while(Result::ok);
     let address = log
-        .find_map(|line| Some(line.split_once("settings are at http://")?.1.to_owned()))
+        .find_map(|line| {
+            Some(
+                line.split_once("listening for settings pages on http://")?
+                    .1
+                    .to_owned(),
+            )
+        })
         .unwrap();
     let (browser, url) = (browser(), |path: &str| {
         format!("http://{address}/settings/sign-in{path}")
@@ -138,10 +144,10 @@ fn a_server_starts_without_its_issuer_and_logs_each_failure_in_one_line_without_
     let rest: Vec<String> = log.collect();
     let failures: Vec<_> = rest
         .iter()
-        .filter(|line| line.contains("nobody was signed in by OpenID Connect"))
+        .filter(|line| line.contains("OpenID Connect sign-in failed"))
         .collect();
     assert_eq!(failures.len(), 1, "{rest:#?}");
-    assert!(failures[0].contains("at 127.0.0.1: "), "{failures:?}");
+    assert!(failures[0].contains("issuer: 127.0.0.1; "), "{failures:?}");
     assert_eq!(
         failures[0].matches("Connection refused").count(),
         1,

@@ -50,7 +50,7 @@ fn serve(place: &Workplace, arguments: &[&str]) -> Served {
         format!("http://{}", line.trim())
     };
     let (operators, public) = (
-        address("operators are answered on http://"),
+        address("listening for operators on http://"),
         address("listening on http://"),
     );
     Served {

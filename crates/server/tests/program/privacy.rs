@@ -632,7 +632,7 @@ fn nothing_of_a_person_leaves_the_records() {
     let operators = fs::read_to_string(&log).unwrap();
     let operators = operators
         .lines()
-        .find_map(|line| line.split_once("operators are answered on "))
+        .find_map(|line| line.split_once("listening for operators on "))
         .unwrap()
         .1;
     let invite = [
@@ -664,7 +664,7 @@ fn nothing_of_a_person_leaves_the_records() {
     assert_nothing_of_a_person("the log", &logged);
     let operators = logged
         .lines()
-        .find_map(|line| line.split_once("operators are answered on "))
+        .find_map(|line| line.split_once("listening for operators on "))
         .unwrap()
         .1;
     let metrics = agent

@@ -17,7 +17,7 @@ fn what_is_exported_and_served_again_is_the_same_reference_data() {
         again.status() == 1
             && again
                 .stderr()
-                .contains(".csv is there already and stays as it is: give another folder"),
+                .contains(".csv already exists and is not overwritten: choose another folder"),
         "{}",
         again.stderr()
     );

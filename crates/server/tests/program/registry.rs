@@ -80,7 +80,7 @@ fn each_command_is_done_once_beside_a_running_server_and_stands_in_the_history()
         );
         prints(
             &registry(&place, arguments),
-            &format!("trainee {id}: nothing to do: {standing}\n"),
+            &format!("trainee {id}: no change: {standing}\n"),
         );
     };
     let today = read(&server, id)["created_at"].as_str().unwrap()[..10].to_owned();
@@ -97,7 +97,7 @@ fn each_command_is_done_once_beside_a_running_server_and_stands_in_the_history()
     twice(&["issue-trn", id, "1234567"], "trn_received, TRN 1234567");
     prints(
         &registry(&place, &["issue-trn", id]),
-        &format!("trainee {id}: nothing to do: trn_received, TRN 1234567\n"),
+        &format!("trainee {id}: no change: trn_received, TRN 1234567\n"),
     );
     let body = json!({ "data": {
         "withdrawal_date": today, "trigger": "trainee", "future_interest": "no", "reasons": ["trainee_workload_issues"],
@@ -201,7 +201,7 @@ fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_li
     assert!(
         first
             .stderr()
-            .ends_with("rows refused: 4; all others were done\n"),
+            .ends_with("rows refused: 4; all others were processed\n"),
         "{}",
         first.stderr()
     );
@@ -354,7 +354,7 @@ fn nobody_plays_the_registry_in_production() {
         assert!(
             refused
                 .stderr()
-                .contains("belong to the sandbox environment"),
+                .contains("work in the sandbox environment only"),
             "{}",
             refused.stderr()
         );

@@ -38,7 +38,7 @@ fn require_one_line(ended: &Ended, texts: &[&str]) {
 #[test]
 fn second_server_on_one_sqlite_file_is_warned_of() {
     let workplace = Workplace::on_sqlite();
-    let warning = "another server has the SQLite database open";
+    let warning = "another server uses the SQLite database";
     let mut first = Running::begin(&workplace, &[]);
     assert!(!first.log_until("listening on ").contains(warning));
     let mut second = Running::begin(&workplace, &[]);
@@ -302,12 +302,12 @@ fn a_clock_that_is_behind_the_register_refuses_the_start() {
     require_one_line(
         &ended,
         &[
-            "the register was changed at 2999-01-01T00:00:00Z",
+            "the register was last changed at 2999-01-01T00:00:00Z",
             "--clock-check warn",
         ],
     );
     let mut server = Running::begin(&workplace, &["--clock-check", "warn"]);
-    server.wait_for("the register was changed at 2999-01-01T00:00:00Z");
+    server.wait_for("the register was last changed at 2999-01-01T00:00:00Z");
     server.wait_until_it_listens();
 }
 
@@ -323,7 +323,7 @@ fn pages_of_operators_that_nothing_serves_end_the_start() {
     };
     refused(
         &["--settings", "off", "--operator-pages", "settings"],
-        "--operator-pages settings is for the pages",
+        "--operator-pages settings needs the settings pages",
     );
     let production = [
         "--environment",
@@ -391,33 +391,30 @@ fn values_that_cannot_be_used_are_refused_in_words_of_the_command_line() {
                 "--expires",
                 "2026-02-30",
             ],
-            "there is no such day",
+            "the date does not exist",
         ),
         (
             &["user", "activity", "--since", "2026-13-01"],
-            "there is no such day",
+            "the date does not exist",
         ),
         (
             &["user", "activity", "--since", "1.3.2026"],
-            "has the form YYYY-MM-DD",
+            "must have the form YYYY-MM-DD",
         ),
         (
             &["history", "remove", "--before", "2026-13"],
-            "'--before <YYYY-MM>': there is no such month",
+            "'--before <YYYY-MM>': the month does not exist",
         ),
         (
             &["history", "remove", "--before", "2026-1"],
-            "'--before <YYYY-MM>': a month has the form YYYY-MM",
+            "'--before <YYYY-MM>': must have the form YYYY-MM",
         ),
         (
             &["history", "remove", "--before", "2999-01"],
             " is not over, and is the latest month that can be given",
         ),
-        (&["audit", "none"], "an identifier has 24 characters"),
-        (
-            &["registry", "award", "none"],
-            "an identifier has 24 characters",
-        ),
+        (&["audit", "none"], "must be 24 characters"),
+        (&["registry", "award", "none"], "must be 24 characters"),
         (
             &[
                 "trainee",
@@ -428,17 +425,17 @@ fn values_that_cannot_be_used_are_refused_in_words_of_the_command_line() {
                 "--ground",
                 "a",
             ],
-            "an identifier has 24 characters",
+            "must be 24 characters",
         ),
         (
             &["provider", "add", "--ukprn", "1000001", "--name", "a"],
-            "a UKPRN has 8 digits",
+            "must be 8 digits",
         ),
-        (&["provider", "close", "1000001"], "a UKPRN has 8 digits"),
-        (&["usage", "--provider", "1000001"], "a UKPRN has 8 digits"),
+        (&["provider", "close", "1000001"], "must be 8 digits"),
+        (&["usage", "--provider", "1000001"], "must be 8 digits"),
         (
             &["request", "list", "--provider", "1000001"],
-            "a UKPRN has 8 digits",
+            "must be 8 digits",
         ),
     ] {
         let ended = workplace.run(arguments, None);

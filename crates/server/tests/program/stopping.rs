@@ -52,9 +52,9 @@ fn what_is_in_flight_on_a_listener_of_the_settings_is_answered_too() {
         &workplace,
         &["--settings", "127.0.0.1:0", "--drain-time", "600"],
     );
-    let line = server.wait_for("settings are at http://");
+    let line = server.wait_for("listening for settings pages on http://");
     let settings = line
-        .split_once("settings are at http://")
+        .split_once("listening for settings pages on http://")
         .unwrap()
         .1
         .trim()

@@ -176,7 +176,7 @@ fn what_a_client_says_in_a_handshake_is_not_logged() {
     stream.write_all(&hello).unwrap();
     stream.read_exact(&mut [0]).unwrap();
     server.signal("HUP");
-    let log = server.log_until("the certificate was read again");
+    let log = server.log_until("SIGHUP: certificate reloaded");
     assert!(!log.contains("zqxcanary") && !log.contains("WARN"), "{log}");
 }
 
@@ -207,7 +207,7 @@ fn a_certificate_is_read_again_without_a_stop() {
 
     put(&workplace, &new);
     server.signal("HUP");
-    server.wait_for("the certificate was read again");
+    server.wait_for("SIGHUP: certificate reloaded");
     require_answer(&Trusting::new(&new), &server);
     let mut refused = Trusting::new(&old).connect(&server);
     assert!(
@@ -219,7 +219,7 @@ fn a_certificate_is_read_again_without_a_stop() {
     // A pair that does not fit, as when the files are changed one after the other.
     workplace.write("chain.pem", old.cert.pem());
     server.signal("HUP");
-    server.wait_for("the certificate that was read before stays in use");
+    server.wait_for("the previous one stays in use");
     require_answer(&Trusting::new(&new), &server);
     assert!(ask(&mut open, GET).starts_with("HTTP/1.1 200 "));
 }
@@ -229,6 +229,6 @@ fn without_a_certificate_there_is_nothing_to_read_again() {
     let workplace = Workplace::new();
     let mut server = Running::start(&workplace, &[]);
     server.signal("HUP");
-    server.wait_for("there is no certificate to read again");
+    server.wait_for("no certificate to reload");
     assert!(ask(&mut server.connect(), GET).starts_with("HTTP/1.1 200 "));
 }

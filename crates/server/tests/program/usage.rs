@@ -97,7 +97,7 @@ fn usage_is_printed_as_a_table_with_its_total() {
              {day}T11:00:00.000Z | n2\n\
              10000002 | 2 | Beech SRS | {newest} | GET /info | request | 7 | {day}T10:00:00.000Z | i1 | \
              {day}T11:00:00.000Z | i2\n\n\
-             since {day}: requests 49, of these to deprecated endpoints 0; providers 2, tokens 2"
+             since {day}: requests 49, to deprecated endpoints 0; providers 2, tokens 2"
         )
     );
 }
@@ -209,21 +209,21 @@ fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
     assert!(
         text.starts_with(&format!(
             "{older} from {since} to {today}; the newest version is {newest}\n\
-             Counts begin on {day} only.\n\n\
-             providers that use it: 1, with tokens: 1, requests: 40\n\
-             writes tried in {newest}: 40, accepted there too: 30 (75 %; fewer than 50 writes say little)\n\
-             \x20 week of {monday}: 40, accepted there too: 30 (75 %; fewer than 50 writes say little)\n\n\
+             The first counts are from {day}.\n\n\
+             providers: 1, tokens: 1, requests: 40\n\
+             writes checked against {newest}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\
+             \x20 week of {monday}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\n\
              provider 10000001 Ashdown\n\
              \x20 requests: 40, last {day}T12:30:00.250Z (request a2)\n\
              \x20 token 1 Records, old: 40, last {day}T12:30:00.250Z (request a2)\n\
              \x20 name of other versions: other_name, requests: 3\n\
-             \x20 writes tried in {newest}: 40, accepted there too: 30 (75 %; fewer than 50 writes say little)\n\
+             \x20 writes checked against {newest}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\
              \x20   email blank, writes: 8. A value must be there and is not."
         )),
         "{text}"
     );
     assert!(
-        text.ends_with(&format!("  uses {newest} too, requests: 2\n")),
+        text.ends_with(&format!("  also uses {newest}, requests: 2\n")),
         "{text}"
     );
     let ended = place.run(
@@ -260,8 +260,8 @@ fn readiness_says_that_a_version_can_be_removed_when_nobody_uses_it() {
     let ended = place.run(&["version", "readiness", &older.to_string()], None);
     let text = ended.stdout();
     let expected = format!(
-        "Nobody has used {older} since {day}T12:30:00.250Z, when provider 10000001 did (request a2).\n\
-         It can be removed: see docs/adding-a-version.md.\n"
+        "No provider has used {older} since {day}T12:30:00.250Z; the last request a2 came from provider 10000001.\n\
+         The version can be removed: see docs/adding-a-version.md.\n"
     );
     assert!(text.ends_with(&expected), "{text}");
     let ended = place.run(
@@ -327,7 +327,7 @@ fn readiness_of_all_versions_is_a_table_with_a_verdict_for_each() {
         "{verdicts:?}"
     );
     // Counts of a few days do not show that the version is unused.
-    let unused = "was not used, but was not counted for long enough either";
+    let unused = "was not used, but counts are too recent for a verdict";
     let others = SERVED
         .iter()
         .filter(|version| ![older, newest].contains(&version.label));

@@ -376,7 +376,7 @@ fn the_settings_can_have_a_listener_of_their_own() {
             .unwrap()
     };
     let (settings, api) = (
-        address("settings are at http://"),
+        address("listening for settings pages on http://"),
         address("listening on http://"),
     );
     let (browser, status) = (browser(), |host: &str, path: &str| {

@@ -1,5 +1,6 @@
-//! The history of a trainee by identifier, for operators alone: it has personal data. To look at it
-//! stands in the activity log, so it is asked for by a form; the identifier is in no address.
+//! The history of a trainee by identifier, for operators only, because it contains personal data.
+//! The activity log records each view. The identifier is sent in a form, so that it does not appear
+//! in addresses.
 
 use askama::Template;
 use chrono::NaiveDate;
@@ -13,7 +14,7 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// Entries that are shown, the newest; the command prints them all.
+/// The maximum number of shown entries. The command prints all entries.
 const MAX_ENTRIES: i64 = 200;
 
 #[derive(Template)]
@@ -31,11 +32,11 @@ struct HistoryPage {
     trainee_id: String,
     ukprn: String,
     erasure: Option<Erasure>,
-    /// The day before which entries were removed.
+    /// Entries before this date were removed.
     removed_before: Option<NaiveDate>,
-    /// Newest first.
+    /// The entries, newest first.
     entries: Vec<Line>,
-    /// How many older ones are not shown.
+    /// The number of older entries that are not shown.
     left_out: i64,
 }
 
@@ -45,7 +46,7 @@ struct Line {
     entry: Entry,
 }
 
-/// The form.
+/// Shows the form.
 pub(crate) fn ask(
     _: &mut Session<'_>,
     request: &PageRequest,
@@ -59,7 +60,7 @@ pub(crate) fn ask(
     })
 }
 
-/// The history.
+/// Shows the history, and records the view.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -100,7 +101,7 @@ impl From<Entry> for Line {
         let by = match (&entry.token, &entry.by) {
             (Some((id, name)), _) => format!("token {id} ({name})"),
             (None, Some(by)) => by.clone(),
-            // The server itself, or an entry that is older than the record of who it was.
+            // The change came from the server, or the entry is older than the record of users.
             (None, None) => "operator".to_owned(),
         };
         Self {

@@ -1,4 +1,4 @@
-//! The imports of files, for operators: what became of the rows, and which were refused.
+//! Reports on imported files, for operators: the counts of rows, and the refused rows.
 
 use askama::Template;
 use domain::values::iso_8601::timestamp;
@@ -9,7 +9,7 @@ use crate::request::context::OperatorContext;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// Imports on a page.
+/// The number of imports on a page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -17,7 +17,7 @@ const PAGE: usize = 50;
 struct Imports {
     frame: Frame,
     imports: Vec<ImportRecord>,
-    /// The number of the last one, where there are others before it.
+    /// The number of the last import on the page, if older imports exist.
     before: Option<i64>,
 }
 
@@ -28,17 +28,17 @@ struct Import {
     import: ImportRecord,
     at: String,
     refused: Vec<RefusedLine>,
-    /// Refused rows of which the number alone is stored.
+    /// The number of refused rows whose reasons are not stored.
     others: u64,
 }
 
-/// A page of the imports, newest first.
+/// Shows a page of imports, newest first.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    // One more than is shown says whether there are others.
+    // One more than a page, to find out whether older imports exist.
     let most = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
     let mut imports = session.list_imports(request.query.value("before").parse().ok(), most)?;
     let has_more = imports.len() > PAGE;
@@ -51,7 +51,7 @@ pub(crate) fn list(
     })
 }
 
-/// One import.
+/// Shows one import.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,

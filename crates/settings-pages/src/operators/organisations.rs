@@ -1,5 +1,5 @@
-//! All organisations, for operators: added, given another name, closed and reopened. Their tokens
-//! and people are the pages of the organisations themselves.
+//! Management of organisations by operators: adding, renaming, closing and reopening. Tokens and
+//! users of an organisation are managed on the pages of the organisation.
 
 use askama::Template;
 use storage::accounts::providers::ProviderRecord;
@@ -32,7 +32,7 @@ struct AddOrganisation<'a> {
 struct Organisation {
     frame: Frame,
     provider: ProviderRecord,
-    /// What stands in the field of the name.
+    /// The value of the field for the name.
     name: String,
     faults: Faults,
 }
@@ -44,7 +44,7 @@ struct CloseOrganisation {
     provider: ProviderRecord,
 }
 
-/// All organisations.
+/// Shows all organisations.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -53,7 +53,7 @@ pub(crate) fn list(
     show_all(session, request, operator.signed_in)
 }
 
-/// The same as the first page of an operator.
+/// Shows all organisations as the first page of an operator.
 pub(crate) fn show_all(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -66,7 +66,7 @@ pub(crate) fn show_all(
     })
 }
 
-/// The form for another organisation.
+/// Shows the form for a new organisation.
 pub(crate) fn ask_to_add(
     _: &mut Session<'_>,
     request: &PageRequest,
@@ -94,10 +94,10 @@ pub(crate) fn add(
     ) {
         Ok(added) => return Ok(Reply::Redirect(Target::Organisation(Some(added.ukprn)))),
         Err(StorageError::Refused(Refusal::InvalidUkprn)) => {
-            faults.add("ukprn", "Enter the UKPRN, which is 8 digits");
+            faults.add("ukprn", "Enter a UKPRN of 8 digits");
         }
         Err(StorageError::Refused(Refusal::UkprnTaken)) => {
-            faults.add("ukprn", "There is an organisation with this UKPRN already");
+            faults.add("ukprn", "An organisation with this UKPRN already exists");
         }
         Err(StorageError::Refused(Refusal::InvalidProviderName)) => {
             faults.add("name", name_fault())
@@ -112,17 +112,15 @@ pub(crate) fn add(
     })
 }
 
-/// One organisation, with what can be done to it.
+/// Shows one organisation, with the available changes.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let provider = session.provider(&admin.organisation.ukprn)?;
-    let (frame, name) = (
-        admin.frame(request, SettingsSection::Elsewhere),
-        provider.name.clone(),
-    );
+    let frame = admin.frame(request, SettingsSection::Elsewhere);
+    let name = provider.name.clone();
     Reply::page(&Organisation {
         frame,
         provider,
@@ -131,7 +129,7 @@ pub(crate) fn show(
     })
 }
 
-/// Gives an organisation another name.
+/// Renames an organisation.
 pub(crate) fn rename(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -156,7 +154,7 @@ pub(crate) fn rename(
     }
 }
 
-/// The page that asks whether an organisation is to be closed.
+/// Asks for confirmation before closing an organisation.
 pub(crate) fn ask_to_close(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -194,5 +192,5 @@ fn shown(admin: &AdminContext<'_>) -> Reply {
 }
 
 fn name_fault() -> String {
-    format!("Enter the name, with {MAX_ORGANISATION_NAME_CHARS} characters at most and on one line")
+    format!("Enter a name of one line and up to {MAX_ORGANISATION_NAME_CHARS} characters")
 }

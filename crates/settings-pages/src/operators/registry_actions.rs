@@ -1,4 +1,4 @@
-//! What the registry does, done to one trainee by an operator: the form, and what became of it.
+//! Registry actions on one trainee by an operator: the form, and the result.
 
 use askama::Template;
 use domain::Trn;
@@ -14,11 +14,11 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The actions, by the names of their commands, with what the form says of each.
+/// The actions: the names of their commands, and their labels in the form.
 pub(crate) const ACTIONS: [(&str, &str); 6] = [
     ("issue-trn", "Issue a TRN"),
     ("award", "Confirm the award"),
-    ("reinstate", "Bring a deferred trainee back"),
+    ("reinstate", "Reinstate a deferred trainee"),
     ("return-recommendation", "Return a recommendation"),
     ("undo-withdrawal", "Undo a withdrawal"),
     ("discard", "Discard the record"),
@@ -28,16 +28,16 @@ pub(crate) const ACTIONS: [(&str, &str); 6] = [
 #[template(path = "settings/registry_trainee.html")]
 struct TraineeForm<'a> {
     frame: Frame,
-    /// What stands in the fields.
+    /// The values of the form.
     form: &'a Form,
     faults: Faults,
     actions: [(&'static str, &'static str); 6],
     is_production: bool,
-    /// What became of the action, where one was done.
+    /// The result of the action, if one was performed.
     outcome: Option<String>,
 }
 
-/// The form, filled in as far as the address says.
+/// Shows the form, with values from the address.
 pub(crate) fn ask(
     _: &mut Session<'_>,
     request: &PageRequest,
@@ -52,13 +52,14 @@ pub(crate) fn ask(
     ))
 }
 
-/// Does it.
+/// Performs the action.
 pub(crate) fn act(
     session: &mut Session<'_>,
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let (form, mut faults) = (&request.form, Faults::default());
+    let form = &request.form;
+    let mut faults = Faults::default();
     let trainee_id = form.value("trainee_id");
     let action = read(form, &mut faults);
     if trainee_id.is_empty() {
@@ -79,11 +80,7 @@ pub(crate) fn act(
     }
     match perform_for_operator(session, trainee_id, &action, operator.actor) {
         Ok(outcome) => {
-            let repeated = if outcome.changed {
-                ""
-            } else {
-                "nothing to do: "
-            };
+            let repeated = if outcome.changed { "" } else { "no change: " };
             let outcome = format!("Trainee {trainee_id}: {repeated}{}", outcome.standing);
             Reply::page(&page(
                 request,
@@ -100,7 +97,7 @@ pub(crate) fn act(
             | RegistryActionError::Erased
             | RegistryActionError::Refused(_)),
         ) => {
-            faults.add("trainee_id", format!("It was not done: {error}"));
+            faults.add("trainee_id", format!("The action failed: {error}"));
             Reply::faults(&page(request, operator, form, faults, None))
         }
     }
@@ -125,7 +122,7 @@ fn page<'a>(
     }
 }
 
-/// The action that a form asks for; what is wrong with it is added to the faults.
+/// Reads the action from a form, and adds its faults.
 fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
     let action = faults.keep("action", named(form.value("action")))?;
     match &action {
@@ -146,12 +143,14 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
             let mut day = |name: &'static str| match form.value(name) {
                 "" => Some(None),
                 text => {
-                    let read = read_date(text)
-                        .ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned());
+                    let read = read_date(text).ok_or_else(|| {
+                        "Enter a date of the form YYYY-MM-DD, or leave the field empty".to_owned()
+                    });
                     faults.keep(name, read).map(Some)
                 }
             };
-            let (date, itt_end_date) = (day("date"), day("itt_end_date"));
+            let date = day("date");
+            let itt_end_date = day("itt_end_date");
             Some(RegistryAction::Reinstate(Reinstatement {
                 date: date?,
                 itt_end_date: itt_end_date?,
@@ -164,7 +163,7 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
     }
 }
 
-/// The action with this name, without what a row or a form says of it.
+/// The action with this name, without the data of a row or a form.
 pub(crate) fn named(name: &str) -> Result<RegistryAction, String> {
     Ok(match name {
         "issue-trn" => RegistryAction::IssueTrn(None),
@@ -173,6 +172,6 @@ pub(crate) fn named(name: &str) -> Result<RegistryAction, String> {
         "return-recommendation" => RegistryAction::ReturnRecommendation,
         "undo-withdrawal" => RegistryAction::UndoWithdrawal,
         "discard" => RegistryAction::Discard,
-        _ => return Err("Choose what is to be done".to_owned()),
+        _ => return Err("Choose an action".to_owned()),
     })
 }

@@ -1,4 +1,4 @@
-//! The page that asks again before the registry does what it cannot undo.
+//! Confirmation of registry actions that cannot be undone.
 
 use askama::Template;
 use registry::actions::RegistryAction;
@@ -8,7 +8,7 @@ use crate::request::form::Form;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The name of the field with which the page's form says that it was read.
+/// The name of the field that marks a confirmed form.
 pub(crate) const CONFIRMED: &str = "confirmed";
 
 #[derive(Template)]
@@ -16,18 +16,18 @@ pub(crate) const CONFIRMED: &str = "confirmed";
 struct Confirm<'a> {
     frame: Frame,
     question: String,
-    /// Where the form is sent, which is where it came from.
+    /// The target of the form, which is the address of the original form.
     action: String,
-    /// What was filled in.
+    /// The values of the original form.
     fields: Vec<(&'static str, &'a str)>,
 }
 
-/// Whether an action is to be asked for again: nothing brings a record back that was discarded.
+/// Whether the action needs a confirmation: a discarded record cannot be restored.
 pub(crate) fn is_due(action: &RegistryAction, form: &Form) -> bool {
     matches!(action, RegistryAction::Discard) && form.value(CONFIRMED).is_empty()
 }
 
-/// The page, with a form that holds these fields of the one that was sent.
+/// Shows the confirmation, with a form that repeats these fields.
 pub(crate) fn ask(
     request: &PageRequest,
     operator: &OperatorContext<'_>,

@@ -1,7 +1,7 @@
-//! What the registry does, done to the trainees of a file by an operator: the form, and the report.
+//! Registry actions on the trainees of a file by an operator: the form, and the report.
 //!
-//! Each row is done in a job of its own, as the commands do it, so that no request of the API waits
-//! for a file.
+//! Each row runs in its own job, like in the commands, so that requests of the API do not wait for
+//! the whole file.
 
 use std::sync::Arc;
 
@@ -28,9 +28,9 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The largest form, in bytes: the rows of a file, each byte of which may take three.
+/// The largest form, in bytes. URL encoding can take three bytes for each byte of a file.
 pub(crate) const MAX_FORM_BYTES: usize = 262_144;
-/// The rows of a file at most; the commands do more.
+/// The maximum number of rows per form. The commands have no such limit.
 const MAX_ROWS: usize = 1_000;
 
 #[derive(Template)]
@@ -49,11 +49,11 @@ struct ReportPage<'a> {
     frame: Frame,
     operation: &'static str,
     report: &'a FileReport,
-    /// The number of the import that was stored.
+    /// The number of the stored import.
     import: Option<i64>,
 }
 
-/// The form.
+/// Shows the form.
 pub(crate) fn ask(
     _: &mut Session<'_>,
     request: &PageRequest,
@@ -62,7 +62,7 @@ pub(crate) fn ask(
     Reply::page(&page(request, operator, Faults::default()))
 }
 
-/// Reads the rows, which are done when this job has ended.
+/// Reads the rows. They are processed after this job.
 pub(crate) fn act(
     _: &mut Session<'_>,
     request: &PageRequest,
@@ -102,11 +102,11 @@ fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
         rows.push((line, row));
         Ok(())
     });
-    read.map_err(|error| format!("The rows cannot be read: {error}"))?;
+    read.map_err(|error| format!("The rows are unreadable: {error}"))?;
     match rows.len() {
-        0 => Err("Enter a row below the header row".to_owned()),
+        0 => Err("Enter at least one row below the header row".to_owned()),
         count if count > MAX_ROWS => Err(format!(
-            "There are {count} rows, and {MAX_ROWS} can be done at once. The commands do more"
+            "There are {count} rows; the limit is {MAX_ROWS}. The commands can process more rows"
         )),
         _ => Ok(rows),
     }
@@ -127,19 +127,20 @@ fn page<'a>(
     }
 }
 
-/// Does the rows, one after the other, stores what became of them, and reports it. Stops where the
-/// register does not answer or the server stops, and not where the browser has gone away: it runs
-/// on the thread of the server, because a worker may end before it.
+/// Processes the rows in order, stores the results and reports them. Stops when the register does
+/// not answer or the server stops. Runs on the server's own thread instead of a worker, so that a
+/// closed connection or an ending worker does not interrupt it.
 pub(crate) async fn perform(
     file: FileOfActions,
     store: &Store,
     request: &Arc<PageRequest>,
     job: LongJob,
 ) -> Result<Reply, PageError> {
-    let (store, request) = (store.clone(), Arc::clone(request));
+    let store = store.clone();
+    let request = Arc::clone(request);
     let (sender, reply) = oneshot::channel();
     System::current().arbiter().spawn(async move {
-        // Nobody receives it where the browser has gone away.
+        // Sending fails if the browser has closed the connection.
         let _ = sender.send(perform_rows(file, &store, &request, &job).await);
     });
     reply
@@ -168,28 +169,23 @@ async fn perform_rows(
             Ok((trainee_id, action)) => {
                 let outcome = perform_row(store, request, &trainee_id, &action).await;
                 if let Err(error) = report.add(line, &trainee_id, outcome) {
-                    log::warn!(
-                        "the rows of a file were not done to the end: {}",
-                        Causes(&error)
-                    );
+                    log::warn!("registry file stopped before its end: {}", Causes(&error));
                     break;
                 }
             }
             Err(problem) => report.add_unreadable(line, &problem),
         }
     }
-    let (import, recorded_by, origin) = (
-        report.import(&action),
-        signed_in.clone(),
-        Arc::clone(request),
-    );
+    let import = report.import(&action);
+    let recorded_by = signed_in.clone();
+    let origin = Arc::clone(request);
     let import = write_with_retries(store, move |session| {
         let by = recorded_by.operator(origin.origin())?;
         session.record_import(by, &import)
     });
     let import = import
         .await
-        .inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error)))
+        .inspect_err(|error| log::warn!("report of an import not stored: {}", Causes(error)))
         .ok();
     let frame = Frame::new(request, &signed_in, SettingsSection::Registry);
     let operation = action.operation();
@@ -201,7 +197,7 @@ async fn perform_rows(
     })
 }
 
-/// Does one row, as long as the operator is signed in.
+/// Processes one row if the operator is still signed in.
 async fn perform_row(
     store: &Store,
     request: &Arc<PageRequest>,

@@ -1,4 +1,4 @@
-//! The registry's queue: who waits for a teacher reference number, or for an award, and since when.
+//! The registry queue: trainees waiting for a teacher reference number or an award, and since when.
 
 use askama::Template;
 use domain::values::iso_8601::timestamp;
@@ -13,13 +13,13 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// Entries on a page.
+/// The number of entries on a page.
 const PAGE: usize = 50;
 /// The names of the fields.
 const AWAITED: &str = "for";
 const ORGANISATION: &str = "organisation";
 const AFTER: &str = "after";
-/// What the field says where an award is awaited.
+/// The value of the field for trainees waiting for an award.
 const AWARD: &str = "award";
 
 #[derive(Template)]
@@ -30,7 +30,7 @@ struct Queue<'a> {
     faults: Faults,
     awaits_award: bool,
     entries: Vec<Line>,
-    /// The address of the page behind it.
+    /// The address of the next page.
     next: Option<String>,
 }
 
@@ -39,11 +39,11 @@ struct Line {
     since: String,
     /// Whole days of waiting.
     days: i64,
-    /// Where the form is with which the registry's act is done.
+    /// The address of the form that performs the registry action.
     form: String,
 }
 
-/// A page of the queue, longest wait first.
+/// Shows a page of the queue, longest wait first.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -64,12 +64,15 @@ pub(crate) fn list(
         ),
     };
     let organisation = Some(query.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
-    // One more than is shown says whether there are others.
+    // One more than a page, to find out whether more trainees are waiting.
     let most = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
     let mut entries = match session.registry_queue(awaited, organisation, behind, most) {
         Ok(entries) => entries,
         Err(StorageError::Refused(Refusal::UnknownProvider)) => {
-            faults.add(ORGANISATION, "Enter the UKPRN of an organisation, or none");
+            faults.add(
+                ORGANISATION,
+                "Enter the UKPRN of an organisation, or leave the field empty",
+            );
             Vec::new()
         }
         Err(error) => return Err(error.into()),
@@ -122,7 +125,7 @@ pub(crate) fn address(page: &str) -> String {
     format!("{}/registry{page}", paths::SETTINGS)
 }
 
-/// The same with these fields.
+/// The address of a page of the registry, with these fields.
 fn address_with<'a>(
     page: &str,
     fields: impl IntoIterator<Item = (&'static str, &'a str)>,

@@ -1,5 +1,5 @@
-//! Which organisations use which version, how far each is, and which version could be removed: for
-//! operators.
+//! The use of versions by organisations, their readiness to migrate, and which versions can be
+//! removed, for operators.
 
 use adapter_kit::Label;
 use askama::Template;
@@ -11,7 +11,7 @@ use crate::request::context::OperatorContext;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// Problems that are shown of one organisation; its own page has all of them.
+/// The maximum number of problems shown per organisation. The organisation sees all its problems.
 const MOST_PROBLEMS: usize = 5;
 
 #[derive(Template)]
@@ -23,14 +23,14 @@ struct Versions {
     versions: Vec<VersionReadiness>,
 }
 
-/// The page.
+/// Shows the page.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let mut versions = VersionReadiness::load_all(session, DEFAULT_DAYS, None, request.versions)?;
-    // The newest first, as elsewhere; the oldest are the ones to look into.
+    // Newest version first, like on other pages.
     versions.reverse();
     Reply::page(&Versions {
         frame: Frame::new(request, operator.signed_in, SettingsSection::Versions),
@@ -46,7 +46,7 @@ impl Versions {
     }
 }
 
-/// Requests of all organisations together.
+/// The requests of all organisations.
 fn requests(version: &VersionReadiness) -> i64 {
     version
         .providers
@@ -55,14 +55,14 @@ fn requests(version: &VersionReadiness) -> i64 {
         .sum()
 }
 
-/// Whether a version can be removed, in words for a table.
+/// The verdict on removing a version, as text for a table.
 fn verdict(version: &VersionReadiness) -> &'static str {
     match version.removal() {
-        Removal::Newest => "it is the newest",
-        Removal::InUse => "no, it is used",
-        Removal::NotLookedAt => "not known",
-        Removal::CountedTooShortly => "not known, counted for too few days",
-        Removal::Possible => "yes, nobody used it",
+        Removal::Newest => "no, newest version",
+        Removal::InUse => "no, in use",
+        Removal::NotLookedAt => "unknown",
+        Removal::CountedTooShortly => "unknown, counts are too recent",
+        Removal::Possible => "yes, not used",
     }
 }
 

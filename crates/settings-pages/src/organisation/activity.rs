@@ -1,4 +1,4 @@
-//! The activity log: of the organisation of whoever asks; for an operator of the service, of all.
+//! The activity log: of the user's organisation, or of all organisations for an operator.
 
 use askama::Template;
 use storage::accounts::users::{Activity, ActivityFilter, ActivityKind, SignedIn};
@@ -7,7 +7,7 @@ use storage::session::Session;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// Entries on a page.
+/// The number of entries on a page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -15,19 +15,19 @@ const PAGE: usize = 50;
 struct ActivityPage {
     frame: Frame,
     entries: Vec<Activity>,
-    /// The UKPRN of the organisation that an operator has chosen; empty where there is none.
+    /// The UKPRN of the organisation chosen by an operator, or an empty string.
     organisation: String,
-    /// The number of the last entry, where there are others before it.
+    /// The number of the last entry on the page, if older entries exist.
     before: Option<i64>,
 }
 
-/// A page of the log, newest first.
+/// Shows a page of the log, newest first.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
-    // One more than is shown says whether there are others.
+    // One more than a page, to find out whether older entries exist.
     let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
     let chosen = match &signed_in.organisation {
         Some(_) => "",
@@ -55,24 +55,24 @@ pub(crate) fn list(
     })
 }
 
-/// What was done, in words.
+/// The text for a kind of activity.
 pub(crate) fn words(kind: ActivityKind) -> &'static str {
     match kind {
-        ActivityKind::TokenIssued => "made a token",
+        ActivityKind::TokenIssued => "created a token",
         ActivityKind::TokenRotated => "replaced a token",
         ActivityKind::TokenRevoked => "revoked a token",
-        ActivityKind::UserInvited => "made a link to sign in",
+        ActivityKind::UserInvited => "created a sign-in link",
         ActivityKind::UserSignedIn => "signed in",
         ActivityKind::UserSignedOutEverywhere => "signed out everywhere",
         ActivityKind::RoleChanged => "changed a role",
         ActivityKind::UserRemoved => "removed access",
         ActivityKind::UserErased => "erased a user",
         ActivityKind::OrganisationAdded => "added an organisation",
-        ActivityKind::OrganisationRenamed => "changed the name of an organisation",
+        ActivityKind::OrganisationRenamed => "renamed an organisation",
         ActivityKind::OrganisationClosed => "closed an organisation",
         ActivityKind::OrganisationReopened => "reopened an organisation",
-        ActivityKind::RegistryActed => "acted as the registry",
-        ActivityKind::HistoryViewed => "looked at the history of a trainee",
+        ActivityKind::RegistryActed => "performed a registry action",
+        ActivityKind::HistoryViewed => "viewed the history of a trainee",
         ActivityKind::FileImported => "imported a file",
     }
 }

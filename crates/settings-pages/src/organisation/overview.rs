@@ -1,4 +1,4 @@
-//! The first page: an organisation at a glance; for an operator of the service, all organisations.
+//! The first page: an overview of the organisation, or all organisations for an operator.
 
 use askama::Template;
 use http_kit::paths;
@@ -18,21 +18,21 @@ struct Overview {
     frame: Frame,
     name: String,
     ukprn: String,
-    /// Whether any token is accepted.
+    /// Whether the organisation has a valid token.
     has_token: bool,
-    /// Those that expire soon.
+    /// The tokens that expire soon.
     tokens: Vec<TokenRecord>,
     versions: Vec<VersionLinks>,
 }
 
-/// Where to read about a version.
+/// Links to the documentation of a version.
 struct VersionLinks {
     label: String,
     documentation: String,
     release_notes: String,
 }
 
-/// The first page for whoever asks.
+/// Shows the first page of the user.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -56,7 +56,8 @@ pub(crate) fn show(
             release_notes: paths::release_notes(label),
         }
     });
-    let (name, ukprn) = (organisation.name.clone(), organisation.ukprn.clone());
+    let name = organisation.name.clone();
+    let ukprn = organisation.ukprn.clone();
     Reply::page(&Overview {
         frame,
         name,
@@ -67,26 +68,25 @@ pub(crate) fn show(
     })
 }
 
-/// Leads whoever types a slash behind the address to the first page.
+/// Redirects an address with a trailing slash to the first page.
 pub(crate) fn drop_slash(_: &mut Session<'_>, _: &PageRequest) -> Result<Reply, PageError> {
     Ok(Reply::Redirect(Target::Overview))
 }
 
-/// Who made something: the e-mail address of a user of the organisation where it is known by
-/// number, otherwise what is stored, and of an operator that it was one. What a command was told of
-/// who ran it is shown to operators alone.
+/// Formats the stored names of users. Users of the organisation get their e-mail address, and
+/// operators are marked as such. Names given to commands are shown only to operators.
 pub(crate) struct Names {
-    /// The names that are stored, with the addresses.
+    /// The stored names and the e-mail addresses.
     users: Vec<(String, String)>,
-    /// Whether an operator asks.
+    /// Whether the viewer is an operator.
     for_operator: bool,
 }
 
-/// How the name of a user begins that is stored.
+/// The prefix of stored names of users.
 const USER: &str = "user ";
 
 impl Names {
-    /// The people of an organisation, those whose access was removed too.
+    /// Loads the users of an organisation, including removed ones.
     pub(crate) fn load(
         session: &mut Session<'_>,
         ukprn: &str,
@@ -102,7 +102,7 @@ impl Names {
         })
     }
 
-    /// The name to show.
+    /// The name to show for a stored name.
     pub(crate) fn shown(&self, stored: &str) -> String {
         match self.users.iter().find(|(name, _)| name == stored) {
             Some((_, email)) if !email.is_empty() => email.clone(),

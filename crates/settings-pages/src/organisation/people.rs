@@ -1,4 +1,4 @@
-//! The people of an organisation: invited, given another role, removed.
+//! Management of the users of an organisation: inviting, changing roles, removing.
 
 use askama::Template;
 use http_kit::paths;
@@ -41,7 +41,7 @@ struct Person {
     faults: Faults,
 }
 
-/// The list, and for admins the form to invite somebody.
+/// Lists the users. Admins also get the form for an invitation.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -75,7 +75,7 @@ fn people<'a>(
     })
 }
 
-/// Makes a link, and shows it this once.
+/// Creates a sign-in link and shows it once.
 pub(crate) fn invite(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -101,7 +101,7 @@ pub(crate) fn invite(
             }
             Err(StorageError::Refused(Refusal::HasAccess)) => faults.add(
                 "email",
-                "This person has access already. If they cannot sign in, ask whoever operates the register for a link",
+                "This user already has access. If the user cannot sign in, ask the operator of the register for a link",
             ),
             Err(error) => return Err(error.into()),
         }
@@ -115,7 +115,7 @@ pub(crate) fn invite(
     )?)
 }
 
-/// One person, with the forms that change what they may do.
+/// Shows one user, with forms for changes.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -140,7 +140,7 @@ fn person(
     })
 }
 
-/// Gives somebody another role.
+/// Changes the role of a user.
 pub(crate) fn change_role(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -153,7 +153,7 @@ pub(crate) fn change_role(
             Err(StorageError::Refused(Refusal::LastAdmin)) => {
                 faults.add(
                     "role",
-                    "This is the only admin. Make somebody else an admin first",
+                    "This is the only admin. Make another user an admin first",
                 );
             }
             Err(error) => return Err(error.into()),
@@ -162,7 +162,7 @@ pub(crate) fn change_role(
     Reply::faults(&person(session, request, admin, faults)?)
 }
 
-/// Removes somebody's access.
+/// Removes the access of a user.
 pub(crate) fn remove(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -175,7 +175,7 @@ pub(crate) fn remove(
             let mut faults = Faults::default();
             faults.add(
                 "remove",
-                "This is the only admin. Make somebody else an admin first",
+                "This is the only admin. Make another user an admin first",
             );
             Reply::faults(&person(session, request, admin, faults)?)
         }
@@ -188,5 +188,5 @@ fn role(request: &PageRequest) -> Result<UserRole, String> {
         .form
         .value("role")
         .parse()
-        .map_err(|_| "Choose admin or viewer".to_owned())
+        .map_err(|_| "Choose a role".to_owned())
 }

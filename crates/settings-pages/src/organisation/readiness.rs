@@ -1,5 +1,5 @@
-//! What an organisation would have to change for the newest version: for each older one that it
-//! used, how many of its writes the newest would accept, and what stands against the others.
+//! The changes that an organisation needs for the newest version: for each older version in use,
+//! the share of writes that the newest version would accept, and the problems of the others.
 
 use adapter_kit::Label;
 use askama::Template;
@@ -22,23 +22,23 @@ struct Readiness {
     versions: Vec<Version>,
 }
 
-/// An older version that was used.
+/// An older version in use.
 struct Version {
     label: Label,
     newest: Label,
     usage: ProviderUse,
-    /// The last weeks with a write that was tried.
+    /// The recent weeks with checked writes.
     weeks: Vec<ReadinessWeek>,
-    /// The page about the code of each problem, in their order; nothing for a code that is no
-    /// problem of a request.
+    /// The address of the documentation of each problem, in the same order, or `None` for codes
+    /// that are not problems of requests.
     help: Vec<Option<String>>,
-    /// All that differs.
+    /// The address of the page with all differences.
     differences: String,
-    /// The page that rewrites a body.
+    /// The address of the page that converts bodies.
     guide: String,
 }
 
-/// The page.
+/// Shows the page.
 pub(crate) fn show(
     session: &mut ProviderSession<'_>,
     request: &PageRequest,

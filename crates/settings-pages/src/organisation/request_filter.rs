@@ -1,7 +1,5 @@
-//! The form that finds requests in the log: what was typed, what is wrong with it, and what can be
-//! chosen.
-//!
-//! A form that is not understood finds nothing, and what was typed stays in it.
+//! The search form of the log of requests: its values, faults and choices. An invalid form finds no
+//! requests and keeps its values.
 
 use adapter_kit::{Endpoint, Label, Versions};
 use form_urlencoded::Serializer;
@@ -12,7 +10,7 @@ use usage::request_log::filter;
 
 use crate::request::form::{Faults, Form};
 
-/// The fields of the form, by their names.
+/// The names of the fields.
 const FIELDS: [&str; 9] = [
     "outcome",
     "status",
@@ -24,18 +22,18 @@ const FIELDS: [&str; 9] = [
     "until",
     "request_id",
 ];
-/// The fields that are always in sight.
+/// The fields that are always visible.
 const FIRST: [&str; 1] = ["outcome"];
-/// The name of the position behind which a page begins.
+/// The name of the parameter with the position before a page.
 pub(crate) const AFTER: &str = "after";
 
-/// What can be chosen in a field.
+/// An option of a field.
 pub(crate) struct Choice {
     pub(crate) value: String,
     pub(crate) is_chosen: bool,
 }
 
-/// Reads the form; what is wrong with it is added to the faults.
+/// Reads the form and adds its faults.
 pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
     let mut reader = Reader { query, faults };
     let filter = RequestFilter {
@@ -43,19 +41,19 @@ pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
         statuses: reader.read("status", |text| {
             filter::statuses(text).map_err(|_| "Enter a status from 100 to 599, such as 422, or a class such as 4xx")
         }),
-        endpoint: reader.read("endpoint", |text| filter::endpoint(text).map_err(|_| "Choose an endpoint of the list")),
+        endpoint: reader.read("endpoint", |text| filter::endpoint(text).map_err(|_| "Choose an endpoint from the list")),
         version: reader.read("version", |text| {
-            text.parse::<Label>().map(|label| label.to_string()).map_err(|_| "Choose a version of the list")
+            text.parse::<Label>().map(|label| label.to_string()).map_err(|_| "Choose a version from the list")
         }),
         token_id: reader.read("token", |text| text.parse().map_err(|_| "Enter the number of a token, such as 3")),
         code: reader.read("code", |text| {
-            filter::code(text).map_err(|_| "Enter a code as the page of problems has it, such as blank")
+            filter::code(text).map_err(|_| "Enter a code from the page of problems, such as blank")
         }),
         from: reader.read("from", |text| filter::time(text).map_err(|_| NO_TIME)),
         until: reader.read("until", |text| filter::time(text).map_err(|_| NO_TIME)),
         request_id: reader.read("request_id", |text| {
             request_id::is_well_formed(text).then(|| text.to_owned()).ok_or(
-                "Enter the identifier as the reply has it in X-Request-Id: letters, digits, and the characters - _ .",
+                "Enter the value of X-Request-Id in the reply: letters, digits, and the characters - _ .",
             )
         }),
     };
@@ -64,10 +62,7 @@ pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
         .zip(filter.until)
         .is_some_and(|(from, until)| from >= until)
     {
-        faults.add(
-            "until",
-            "Enter a time after the one from which requests are wanted",
-        );
+        faults.add("until", "Enter a time after the start of the search");
     }
     filter
 }
@@ -81,7 +76,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What a field says; nothing where it is empty, or wrong.
+    /// Parses a field. Returns `None` if the field is empty or invalid.
     fn read<T>(
         &mut self,
         name: &'static str,
@@ -103,19 +98,19 @@ fn outcome(text: &str) -> Result<Outcome, &'static str> {
     }
 }
 
-/// Whether anything is looked for.
+/// Whether any filter is set.
 pub(crate) fn is_set(query: &Form) -> bool {
     FIELDS.iter().any(|name| !query.value(name).is_empty())
 }
 
-/// Whether one of the fields is filled in that are out of sight otherwise.
+/// Whether a field in the collapsed part of the form is set.
 pub(crate) fn is_detailed(query: &Form) -> bool {
     FIELDS
         .iter()
         .any(|name| !FIRST.contains(name) && !query.value(name).is_empty())
 }
 
-/// The endpoints that there are, and what is in the field.
+/// The endpoints to choose from, and the current value.
 pub(crate) fn endpoints(query: &Form) -> Vec<Choice> {
     choices(
         Endpoint::ALL.iter().map(ToString::to_string),
@@ -123,7 +118,7 @@ pub(crate) fn endpoints(query: &Form) -> Vec<Choice> {
     )
 }
 
-/// The versions that are served, newest first, and what is in the field.
+/// The served versions, newest first, and the current value.
 pub(crate) fn versions(query: &Form, versions: &Versions) -> Vec<Choice> {
     choices(
         versions
@@ -148,13 +143,13 @@ fn choices(known: impl Iterator<Item = String>, chosen: &str) -> Vec<Choice> {
         .collect()
 }
 
-/// The address of the page with what was typed, behind a position.
+/// The address of the page with the same filters, after a position.
 pub(crate) fn address_after(query: &Form, position: &str) -> String {
     let typed = FIELDS.map(|name| (name, query.value(name)));
     address(typed.into_iter().chain([(AFTER, position)]))
 }
 
-/// The address of the page with these fields filled in.
+/// The address of the page with these filters.
 pub(crate) fn address<'a>(fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
     let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
     format!(

@@ -1,7 +1,6 @@
-//! The requests of an organisation, read only: what was refused most lately, and the log, newest
-//! first, as far as the form finds it.
-//!
-//! The log has codes and fields of problems, and no value and no body, so none is here.
+//! The log of requests of an organisation, read only: the most frequent problems, and the entries
+//! that match the search form, newest first. The log contains codes and fields of problems, but no
+//! values or bodies.
 
 use askama::Template;
 use domain::values::iso_8601::timestamp;
@@ -24,15 +23,15 @@ struct Requests<'a> {
     faults: Faults,
     endpoints: Vec<Choice>,
     versions: Vec<Choice>,
-    /// Whether fields are open that are out of sight otherwise.
+    /// Whether the collapsed part of the form is open.
     is_detailed: bool,
-    /// On the first page, where nothing is looked for.
+    /// The most frequent problems; on the first page without filters only.
     most: Option<Most>,
-    /// None where the form is not understood.
+    /// The found requests, or `None` if the form is invalid.
     list: Option<List>,
 }
 
-/// What was refused most.
+/// The most frequent problems.
 struct Most {
     since: String,
     counted: usize,
@@ -43,18 +42,18 @@ struct Most {
 struct MostLine {
     line: RefusalLine,
     problem: String,
-    /// Where these requests are listed.
+    /// The address of the list of these requests.
     requests: String,
-    /// Where the newest of them is.
+    /// The address of the newest of these requests.
     newest: String,
 }
 
 /// A page of the log.
 struct List {
     lines: Vec<Line>,
-    /// The address of the page behind it.
+    /// The address of the next page.
     next: Option<String>,
-    /// Whether it is a part of the log alone.
+    /// Whether the list shows only a part of the log.
     is_part: bool,
 }
 
@@ -73,14 +72,14 @@ impl Line {
     }
 }
 
-/// Why a request was refused.
+/// A problem of a refused request.
 struct Problem {
     words: String,
-    /// The page about it.
+    /// The address of the documentation of the problem.
     help: Option<String>,
 }
 
-/// The page.
+/// Shows the page.
 pub(crate) fn list(
     session: &mut ProviderSession<'_>,
     request: &PageRequest,

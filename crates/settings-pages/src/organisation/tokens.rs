@@ -1,6 +1,5 @@
-//! The tokens of an organisation: listed, made, replaced and revoked.
-//!
-//! The text of a token is on the reply to the form that made it, and nowhere else.
+//! Management of the tokens of an organisation: listing, creating, replacing and revoking. The text
+//! of a token appears only in the reply that creates it.
 
 use adapter_kit::Served;
 use askama::Template;
@@ -19,15 +18,15 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 
-/// Days on which both are accepted, unless said otherwise.
+/// The default number of days with two valid tokens after a replacement.
 const OVERLAP_DAYS: u64 = 7;
-/// The most such days; no token lasts longer.
+/// The maximum number of such days, equal to the maximum lifetime of a token.
 const MAX_OVERLAP_DAYS: u64 = 180;
-/// Within what time the same form counts as sent twice.
+/// An identical form within this time counts as sent twice.
 const TWICE_WITHIN: TimeDelta = TimeDelta::minutes(1);
-/// What is said then.
-const MADE_TWICE: &str = "A token of this name was made less than a minute ago. Its text is shown once only: if you did not see \
-                          it, revoke that token and wait a minute";
+/// The message for a form sent twice.
+const MADE_TWICE: &str = "A token with this name was created less than a minute ago. Its text is shown only once: if \
+                          you have not copied it, revoke the token and wait a minute";
 
 #[derive(Template)]
 #[template(path = "settings/tokens.html")]
@@ -36,7 +35,7 @@ struct Tokens<'a> {
     tokens: Vec<Listed>,
     form: &'a Form,
     faults: Faults,
-    /// The last day on which a token can expire.
+    /// The latest possible expiry date.
     latest: Option<NaiveDate>,
 }
 
@@ -60,10 +59,10 @@ struct Shown<'a> {
     frame: Frame,
     token: &'a str,
     record: TokenRecord,
-    /// The one that it replaces.
+    /// The replaced token.
     old: Option<TokenRecord>,
-    /// What to request with it for a try: `/info` of each version, newest first; the paths alone
-    /// where the host of the API is not known here.
+    /// Addresses for a test: `/info` of each version, newest first. Only paths if the host of the
+    /// API is unknown here.
     tries: Vec<String>,
     has_addresses: bool,
 }
@@ -84,7 +83,7 @@ struct Revoke {
     token: TokenRecord,
 }
 
-/// The list, and for admins the form for another one.
+/// Lists the tokens. Admins also get the form for a new token.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -129,7 +128,7 @@ fn tokens<'a>(
     })
 }
 
-/// Makes a token, and shows it this once.
+/// Creates a token and shows it once.
 pub(crate) fn issue(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -191,7 +190,7 @@ fn shown(
     })
 }
 
-/// The form to replace a token.
+/// Shows the form for replacing a token.
 pub(crate) fn ask_to_rotate(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -207,7 +206,7 @@ pub(crate) fn ask_to_rotate(
     })
 }
 
-/// Replaces a token, and shows the new one this once.
+/// Replaces a token and shows the new one once.
 pub(crate) fn rotate(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -245,7 +244,7 @@ pub(crate) fn rotate(
     )
 }
 
-/// The page that asks whether a token is to be revoked.
+/// Asks for confirmation before revoking a token.
 pub(crate) fn ask_to_revoke(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -268,7 +267,7 @@ pub(crate) fn revoke(
     Ok(Reply::Redirect(Target::Tokens(admin.ukprn_of_other())))
 }
 
-/// The token of the path, which must still be accepted.
+/// Finds the active token of the path.
 fn active_token(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -281,7 +280,8 @@ fn active_token(
     }
 }
 
-/// Whether a token of the name was made a moment ago, other than that one: the form was sent twice.
+/// Whether another token with the name was created within the last minute, which means that the
+/// form was sent twice.
 fn was_just_made(
     session: &mut Session<'_>,
     ukprn: &str,
@@ -301,29 +301,28 @@ fn was_just_made(
 fn token_name(name: &str) -> Result<&str, String> {
     if name.is_empty() {
         return Err(
-            "Enter what the token is for, such as the name of a student record system".to_owned(),
+            "Enter the use of the token, such as the name of your student record system".to_owned(),
         );
     }
     if name.chars().any(char::is_control) {
-        return Err("The name is one line, without control characters".to_owned());
+        return Err("Enter a name of one line, without control characters".to_owned());
     }
     let is_short = name.chars().count() <= MAX_NAME_CHARS;
     if is_short {
         Ok(name)
     } else {
-        Err(format!(
-            "The name can have {MAX_NAME_CHARS} characters at most"
-        ))
+        Err(format!("Enter a name of up to {MAX_NAME_CHARS} characters"))
     }
 }
 
-/// The day on which a token is to expire; none where the field is empty.
+/// Parses the expiry date, or `None` if the field is empty.
 fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let expires_on =
-        read_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned())?;
+    let expires_on = read_date(text).ok_or_else(|| {
+        "Enter a date of the form YYYY-MM-DD, or leave the field empty".to_owned()
+    })?;
     match expiry_dates(today).filter(|dates| !dates.contains(&expires_on)) {
         Some(dates) => Err(format!(
             "Enter a date from {} to {}",

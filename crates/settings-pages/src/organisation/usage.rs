@@ -1,4 +1,4 @@
-//! What an organisation requested in the last months: as a chart, as a table, and as a file.
+//! The requests of an organisation in recent months, as a chart, a table and a file.
 
 use askama::Template;
 use storage::accounts::users::SignedIn;
@@ -9,7 +9,7 @@ use usage::months::UsageByMonth;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The months that are shown, the present one among them.
+/// The number of months shown, including the current one.
 const MONTHS: u8 = 12;
 /// The name of the file.
 const FILE: &str = "usage.csv";
@@ -22,7 +22,7 @@ struct Usage {
     chart: String,
 }
 
-/// The page.
+/// Shows the page.
 pub(crate) fn show(
     session: &mut ProviderSession<'_>,
     request: &PageRequest,
@@ -37,7 +37,7 @@ pub(crate) fn show(
     })
 }
 
-/// The same as a file.
+/// Returns the table as a CSV file.
 pub(crate) fn download(
     session: &mut ProviderSession<'_>,
     _: &PageRequest,

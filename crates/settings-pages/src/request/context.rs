@@ -1,4 +1,4 @@
-//! Who may use a route, what answers it, and what that needs to know of who asks.
+//! The routes: access, handlers, and the context of a handler.
 
 use actix_web::http::Method as HttpMethod;
 use adapter_kit::Method;
@@ -10,25 +10,25 @@ use crate::request::page_request::PageRequest;
 use crate::signing_in::openid::Step;
 use crate::state::Audience;
 
-/// A path with a method.
+/// A route: method, path and handler.
 #[derive(Debug)]
 pub struct Route {
-    /// `GET` or `POST`; what is `GET` changes nothing, except that the answer of an issuer signs in
-    /// ([`crate::signing_in::openid`]).
+    /// The method, `GET` or `POST`. `GET` routes change nothing, except the callback of the OpenID
+    /// Connect issuer, which signs the user in ([`crate::signing_in::openid`]).
     pub method: Method,
-    /// The pattern of the path, below `/settings`.
+    /// The pattern of the path below `/settings`.
     pub path: &'static str,
     pub(crate) handler: Handler,
     /// The largest form, in bytes.
     pub(crate) max_form_bytes: usize,
 }
 
-/// Who may use a route.
+/// The users that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody.
+    /// All visitors.
     Public,
-    /// Whoever is signed in.
+    /// All signed-in users.
     SignedIn,
     /// The users of an organisation.
     Organisation,
@@ -39,7 +39,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether a route is there for these people.
+    /// Whether pages for the audience include the route.
     pub(crate) fn is_for(self, audience: Audience) -> bool {
         match self {
             Self::Public | Self::SignedIn => true,
@@ -49,24 +49,23 @@ impl Access {
     }
 }
 
-/// What answers a route, with what it needs to know of who asks. It runs in a job of the store,
-/// which writes where the method is `POST`.
+/// The handler of a route. Runs in a job of the store, which is a write for `POST`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Handler {
     Public(fn(&mut Session<'_>, &PageRequest) -> Result<Reply, PageError>),
-    /// Is for everybody, and no single job: between two of them the issuer is fetched.
+    /// A step of signing in by OpenID Connect, open to all visitors. The step is not a single job,
+    /// because the issuer is called between two jobs.
     OpenId(Step),
     SignedIn(fn(&mut Session<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Organisation(
         fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>,
     ),
-    /// Reads what belongs to the organisation through a session that leads to nothing of another
-    /// one.
+    /// Reads data of the user's organisation, through a session limited to that organisation.
     Own(fn(&mut ProviderSession<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Admin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
     Operator(fn(&mut Session<'_>, &PageRequest, &OperatorContext<'_>) -> Result<Reply, PageError>),
-    /// As [`Handler::Organisation`] and [`Handler::Admin`], for an operator, with the organisation
-    /// of the path.
+    /// Like [`Handler::Organisation`] and [`Handler::Admin`], but for an operator and the
+    /// organisation in the path.
     OperatorOrganisation(
         fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>,
     ),
@@ -75,8 +74,8 @@ pub(crate) enum Handler {
     ),
 }
 
-/// Whoever changes the settings of an organisation: an admin of it, or an operator. The actor
-/// reaches nothing of another one.
+/// The context of changes to the settings of an organisation, by its admin or by an operator. The
+/// actor is limited to the organisation.
 pub(crate) struct AdminContext<'a> {
     pub(crate) signed_in: &'a SignedIn,
     pub(crate) organisation: &'a Provider,
@@ -84,12 +83,12 @@ pub(crate) struct AdminContext<'a> {
 }
 
 impl AdminContext<'_> {
-    /// What stands around a page of the organisation.
+    /// The frame of a page of the organisation.
     pub(crate) fn frame(&self, request: &PageRequest, place: SettingsSection) -> Frame {
         Frame::with_organisation(request, self.signed_in, self.organisation, place)
     }
 
-    /// The UKPRN of the organisation, where it is not one's own.
+    /// The UKPRN of the organisation for an operator, or `None` for its own admin.
     pub(crate) fn ukprn_of_other(&self) -> Option<String> {
         self.signed_in
             .organisation
@@ -98,14 +97,14 @@ impl AdminContext<'_> {
     }
 }
 
-/// An operator of the service, who reaches the things of all organisations.
+/// The context of an operator, with access to all organisations.
 pub(crate) struct OperatorContext<'a> {
     pub(crate) signed_in: &'a SignedIn,
     pub(crate) actor: Actor<'a>,
 }
 
 impl Route {
-    /// Who may use it.
+    /// The users that may use the handler.
     #[must_use]
     pub fn access(&self) -> Access {
         match self.handler {
@@ -119,12 +118,13 @@ impl Route {
         }
     }
 
-    /// Whether it reads a form.
+    /// Whether the handler reads a form.
     pub(crate) fn has_form(&self) -> bool {
         self.method == Method::Post
     }
 
-    /// Whether it takes a method of HTTP. A `HEAD` must not use up what a `GET` does.
+    /// Whether the route accepts the HTTP method. `HEAD` is not accepted, because it must not have
+    /// the effects of a `GET`.
     pub(crate) fn takes(&self, method: &HttpMethod) -> bool {
         !(method == HttpMethod::HEAD && matches!(self.handler, Handler::OpenId(_)))
     }

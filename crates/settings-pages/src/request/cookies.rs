@@ -1,8 +1,8 @@
-//! The cookies of browsers, and the token by which a form shows that it was made for one of them.
+//! The cookies of browsers, and the tokens in forms that protect against cross-site requests.
 //!
-//! One holds the secret of a session. Another one is set where somebody can sign in, so that no
-//! other site can have a browser sign in as somebody else: it cannot know what the form holds. The
-//! third is that of an attempt at the issuer.
+//! The session cookie holds the secret of a session. The browser cookie is set on pages with a
+//! sign-in form: another site cannot know the form token for it, and so cannot sign the browser in
+//! as another user. The sign-in cookie belongs to an attempt at the OpenID Connect issuer.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{COOKIE, HeaderValue, InvalidHeaderValue};
@@ -11,28 +11,27 @@ use ring::hmac;
 use storage::accounts::users::{Secret, SecretDigest};
 use storage::error::StorageError;
 
-/// The attributes that a name with `__Host-` demands, and two more: no script reads the cookie, and
-/// no other site sends it with a form. Browsers take such a cookie from a secure origin alone, for
-/// this host and all of its paths; to them an address of their own machine is one.
+/// The attributes that the prefix `__Host-` requires, `HttpOnly` (no access from scripts) and
+/// `SameSite=Lax` (not sent with forms of other sites). Browsers accept such a cookie only from a
+/// secure origin, including addresses of the local machine, and send it to all paths of this host.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
-/// For how long a browser is at the issuer, in seconds: on the way there and back, and then at the
-/// choice.
+/// The lifetime of an attempt at the issuer in seconds, including the choice of an organisation.
 const SIGN_IN_SECONDS: u32 = 1_200;
-/// Characters of a secret.
+/// The number of characters of a secret.
 const SECRET_CHARS: usize = 43;
-/// What the key of a cookie authenticates besides the cookie itself.
+/// The context that is authenticated for form tokens.
 const FORM: &[u8] = b"form of the settings";
-/// What it authenticates besides the secret of a link.
+/// The context that is authenticated with the secret of a link.
 const SESSION: &[u8] = b"session of the link ";
 
-/// What a cookie is for.
+/// The purpose of a cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CookieName {
-    /// Who is signed in.
+    /// The session of a signed-in user.
     Session,
-    /// Which browser was shown a form to sign in.
+    /// The browser that was shown a sign-in form.
     Browser,
-    /// Which browser is at the issuer, or chooses an organisation.
+    /// The browser that is at the issuer or chooses an organisation.
     SignIn,
 }
 
@@ -45,8 +44,7 @@ impl CookieName {
         }
     }
 
-    /// The header that gives a browser a cookie, which goes with the browser unless it expires
-    /// before.
+    /// The `Set-Cookie` header. Cookies end with the browser session unless they expire earlier.
     pub(crate) fn set(self, text: &str) -> Result<HeaderValue, InvalidHeaderValue> {
         let expiry = match self {
             Self::Session | Self::Browser => String::new(),
@@ -55,19 +53,19 @@ impl CookieName {
         HeaderValue::from_str(&format!("{}={text}{expiry}; {ATTRIBUTES}", self.text()))
     }
 
-    /// The header that takes the cookie away.
+    /// The header that removes the cookie.
     pub(crate) fn remove(self) -> Result<HeaderValue, InvalidHeaderValue> {
         HeaderValue::from_str(&format!("{}=; Max-Age=0; {ATTRIBUTES}", self.text()))
     }
 }
 
-/// What a browser has sent as a cookie, or will send.
+/// The secret in a cookie.
 pub(crate) struct SecretCookie {
     text: String,
 }
 
 impl SecretCookie {
-    /// The cookie of a request; none where what is sent has not the form of one.
+    /// The cookie of a request, or `None` if it is missing or malformed.
     pub(crate) fn from_request(request: &HttpRequest, name: CookieName) -> Option<Self> {
         let lines = request
             .headers()
@@ -84,7 +82,7 @@ impl SecretCookie {
         })
     }
 
-    /// A cookie that no browser has.
+    /// Generates a new random cookie.
     pub(crate) fn generate() -> Result<Self, StorageError> {
         Ok(Self {
             text: Secret::generate()?.reveal().to_owned(),
@@ -96,17 +94,17 @@ impl SecretCookie {
         &self.text
     }
 
-    /// By what the register knows the session.
+    /// The digest that identifies the session in the register.
     pub(crate) fn digest(&self) -> SecretDigest {
         SecretDigest::from_text(&self.text)
     }
 
-    /// What each form for this cookie holds.
+    /// The token for the forms of this cookie.
     pub(crate) fn form_token(&self) -> String {
         BASE64URL_NOPAD.encode(hmac::sign(&self.key(), FORM).as_ref())
     }
 
-    /// Whether a form was made for this cookie. Takes the same time wherever two tokens differ.
+    /// Whether a form token belongs to this cookie. Compares in constant time.
     pub(crate) fn has_made(&self, form_token: &str) -> bool {
         let token = BASE64URL_NOPAD
             .decode(form_token.as_bytes())
@@ -114,8 +112,9 @@ impl SecretCookie {
         hmac::verify(&self.key(), FORM, &token).is_ok()
     }
 
-    /// The secret of the session that this browser begins with a link: the same when its button is
-    /// pressed twice, and as hard to guess as both secrets.
+    /// The secret of the session that this browser begins with a link. Derived from both secrets:
+    /// pressing the button twice gives the same session, and the result is as hard to guess as both
+    /// secrets.
     pub(crate) fn session_of(&self, link: &str) -> Secret {
         let mut context = hmac::Context::with_key(&self.key());
         context.update(SESSION);

@@ -1,15 +1,15 @@
-//! The rows of a file that an operator has sent, before they are done.
+//! The received rows of a file of actions, before processing.
 
 use registry::actions::RegistryAction;
 use registry::import::RowProblem;
 use storage::accounts::users::SignedIn;
 
-/// A row: the identifier of the trainee and the action, or what is wrong with it.
+/// A row: the identifier of the trainee and the action, or the problem of the row.
 pub(crate) type ActionRow = Result<(String, RegistryAction), RowProblem>;
-/// ActionRows with the lines on which they begin.
+/// Rows with their first lines.
 pub(crate) type ActionRows = Vec<(u64, ActionRow)>;
 
-/// The rows of a file that was received, to be done for an operator.
+/// The rows of a received file, to be processed for an operator.
 #[derive(Debug)]
 pub(crate) struct FileOfActions {
     pub(crate) signed_in: SignedIn,

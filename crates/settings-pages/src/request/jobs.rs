@@ -1,4 +1,4 @@
-//! A job of the store for a request that takes more than one of them.
+//! Jobs of the store for requests that need more than one job.
 
 use gateway::state::GatewayState;
 use storage::session::Session;
@@ -6,7 +6,7 @@ use storage::session::Session;
 use crate::request::page::PageError;
 use crate::state::SettingsPages;
 
-/// Runs a job that writes, beside few others.
+/// Runs a job that writes, within the concurrency limit.
 pub(crate) async fn write<T: Send + 'static>(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -18,7 +18,8 @@ pub(crate) async fn write<T: Send + 'static>(
     state
         .store
         .write(move |session| {
-            // The permit goes with the job, which goes on when the browser has gone away.
+            // The permit is held until the job ends, also after the browser has closed the
+            // connection.
             let _held = &permit;
             job(session)
         })

@@ -1,5 +1,4 @@
-//! What a request for a page is answered with: a page, a redirection to one of ours, or a page that
-//! says why not.
+//! Replies to requests for pages: pages, redirections and error pages.
 
 use std::io;
 
@@ -25,13 +24,13 @@ use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
 
-/// The header by which a browser opens another page at once, as a link on the page does (HTML,
+/// The header that makes a browser open another page at once, like a link on the page (HTML,
 /// section 7.11).
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// The media type of comma-separated values.
 const CSV: &str = "text/csv; charset=utf-8";
 
-/// Where a reader is, for the navigation.
+/// The section of a page, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SettingsSection {
     Overview,
@@ -45,36 +44,36 @@ pub(crate) enum SettingsSection {
     Imports,
     Activity,
     Versions,
-    /// None of them.
+    /// Outside the sections.
     Elsewhere,
 }
 
-/// What stands around every page.
+/// The frame around every page.
 pub(crate) struct Frame {
     pub(crate) place: SettingsSection,
     pub(crate) environment: Environment,
-    /// Whether the documents of the API are on the same listener.
+    /// Whether the same listener serves the documentation of the API.
     pub(crate) has_documents: bool,
-    /// Nobody where nobody is signed in.
+    /// The signed-in user.
     pub(crate) user: Option<FrameUser>,
-    /// The organisation that the page is about, for an operator.
+    /// The organisation of the page, for an operator.
     pub(crate) about: Option<Provider>,
-    /// What each form holds.
+    /// The token of each form.
     pub(crate) form_token: String,
 }
 
-/// Who is signed in.
+/// A signed-in user.
 pub(crate) struct FrameUser {
     pub(crate) email: String,
     pub(crate) role: &'static str,
-    /// The name of the organisation; none for an operator of the service.
+    /// The name of the organisation, or `None` for an operator.
     pub(crate) organisation: Option<String>,
-    /// Whether forms are shown that change anything.
+    /// Whether the user may change settings.
     pub(crate) is_admin: bool,
 }
 
 impl Frame {
-    /// Around a page for somebody who is signed in.
+    /// The frame of a page for a signed-in user.
     pub(crate) fn new(request: &PageRequest, signed_in: &SignedIn, place: SettingsSection) -> Self {
         let user = FrameUser {
             email: signed_in.email.clone(),
@@ -94,7 +93,7 @@ impl Frame {
         }
     }
 
-    /// Around a page of an organisation, for one of its users or for an operator.
+    /// The frame of a page of an organisation, for its user or for an operator.
     pub(crate) fn with_organisation(
         request: &PageRequest,
         signed_in: &SignedIn,
@@ -111,7 +110,7 @@ impl Frame {
         }
     }
 
-    /// Around a page with a form to sign in.
+    /// The frame of a page with a sign-in form.
     pub(crate) fn sign_in(request: &PageRequest) -> Self {
         Self {
             form_token: request.form_token.clone(),
@@ -119,7 +118,7 @@ impl Frame {
         }
     }
 
-    /// Around a page for anybody.
+    /// The frame of a public page.
     pub(crate) fn public(around: Surroundings) -> Self {
         Self {
             place: SettingsSection::Elsewhere,
@@ -131,12 +130,12 @@ impl Frame {
         }
     }
 
-    /// Whether forms are shown that change the organisation.
+    /// Whether the page shows forms that change the organisation.
     pub(crate) fn is_admin(&self) -> bool {
         self.about.is_some() || self.user.as_ref().is_some_and(|user| user.is_admin)
     }
 
-    /// Where the pages of the organisation are.
+    /// The base path of the pages of the organisation.
     pub(crate) fn base(&self) -> String {
         base(
             self.about
@@ -152,8 +151,8 @@ impl Frame {
     }
 }
 
-/// A page of ours to which a request is redirected. None is taken from a request: a UKPRN is that
-/// of a stored organisation, and there for an operator alone.
+/// The target of a redirection. Targets are pages of this site and never come from a request. A
+/// UKPRN belongs to a stored organisation and is used for operators only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     Overview,
@@ -178,7 +177,8 @@ impl Target {
     }
 }
 
-/// Where the pages of an organisation are: one's own, or, for an operator, that with the UKPRN.
+/// The base path of the pages of the user's own organisation, or of the organisation with the UKPRN
+/// for an operator.
 fn base(ukprn: Option<&str>) -> String {
     match ukprn {
         Some(ukprn) => format!("{}/organisations/{ukprn}", paths::SETTINGS),
@@ -186,16 +186,15 @@ fn base(ukprn: Option<&str>) -> String {
     }
 }
 
-/// What a handler answers.
+/// The reply of a handler.
 pub(crate) enum Reply {
     /// A page.
     Page(StatusCode, String),
-    /// A page with a form to sign in, and the cookie for which the form was made, where the browser
-    /// is yet to be given it.
+    /// A page with a sign-in form, and the browser cookie if the browser does not have one yet.
     SignInPage(String, Option<HeaderValue>),
-    /// A file of comma-separated values to keep, with its name.
+    /// A CSV file to download, with its name.
     Csv(&'static str, String),
-    /// The browser is to request another page.
+    /// A redirection.
     Redirect(Target),
     /// A page that leads to the issuer, and the cookie of the attempt.
     ToIssuer {
@@ -203,16 +202,16 @@ pub(crate) enum Reply {
         address: String,
         browser: Secret,
     },
-    /// A session has begun.
+    /// A session begins.
     SignedIn(Secret),
-    /// The session has ended.
+    /// The session ends.
     SignedOut,
-    /// The rows of a file are to be done, each in a job of its own, and then a page.
+    /// Rows to process, each in its own job. The result is a page.
     File(Box<FileOfActions>),
 }
 
 impl Reply {
-    /// A page that was requested.
+    /// A page with status 200.
     pub(crate) fn page(template: &impl Template) -> Result<Self, PageError> {
         Ok(Self::Page(
             StatusCode::OK,
@@ -228,7 +227,7 @@ impl Reply {
         ))
     }
 
-    /// A page with a form to sign in.
+    /// A page with a sign-in form.
     pub(crate) fn sign_in_page(
         template: &impl Template,
         request: &PageRequest,
@@ -278,7 +277,7 @@ impl Reply {
                 Target::SignIn,
                 Some(CookieName::Session.remove()?),
             )),
-            // It became a page where it was performed.
+            // The rows were replaced by a page after processing.
             Self::File(_) => Err(PageError::NotFound),
         }
     }
@@ -308,55 +307,55 @@ fn redirect(target: Target, cookie: Option<HeaderValue>) -> HttpResponse {
     response.finish()
 }
 
-/// Why there is no page.
+/// The reasons for showing an error page.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    /// The connection is not one on which a cookie is safe.
+    /// Cookies are not safe on the connection.
     #[error("connection is not secure")]
     Insecure,
-    /// Nobody is signed in, or no longer.
-    #[error("nobody is signed in")]
+    /// There is no valid session.
+    #[error("no user is signed in")]
     NotSignedIn,
-    /// There is no such page for whoever asks.
+    /// The page does not exist for this user.
     #[error("no such page")]
     NotFound,
-    /// An operator asks for what a closed organisation cannot get.
+    /// The action requires an open organisation.
     #[error("organisation is closed")]
     OrganisationClosed,
-    /// The form was sent from a page of another site.
+    /// The form was sent from another site.
     #[error("form comes from another site")]
     OtherSite,
-    /// The form was made for another session.
-    #[error("form is of another session")]
+    /// The form belongs to another session.
+    #[error("form belongs to another session")]
     OtherSession,
-    /// The form to sign in was made for another browser, or the browser keeps no cookies.
-    #[error("form is of another browser")]
+    /// The sign-in form belongs to another browser, or the browser rejects cookies.
+    #[error("form belongs to another browser")]
     OtherBrowser,
     /// The session has sent too many forms.
     #[error("too many forms")]
     TooManyForms(QuotaExceeded),
-    /// What was sent is no form.
-    #[error("body is no form")]
+    /// The body is not a form.
+    #[error("body is not a form")]
     NoForm,
-    /// Too many others are being answered.
+    /// Too many pages are being created.
     #[error("too many pages are requested")]
     Busy,
-    /// The page could not be written.
+    /// The template failed.
     #[error("page cannot be written")]
     Template(#[source] askama::Error),
-    /// The file could not be written.
+    /// Writing the file failed.
     #[error("file cannot be written")]
     File(#[source] io::Error),
-    /// The cookie could not be written.
+    /// Creating the cookie failed.
     #[error("cookie cannot be written")]
     Cookie(#[from] InvalidHeaderValue),
-    /// The issuer cannot be used, or has not proven who somebody is.
+    /// The issuer is unusable, or has not proven an identity.
     #[error(transparent)]
     Issuer(#[from] IssuerError),
-    /// What the API has words for.
+    /// An error of the API.
     #[error(transparent)]
     Request(#[from] ApiError),
-    /// The store failed, or refused.
+    /// The store failed or refused.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -383,7 +382,7 @@ impl JobError for PageError {
     }
 }
 
-/// A page with a message alone.
+/// A page with a message.
 #[derive(Template)]
 #[template(path = "settings/message.html")]
 struct Message {
@@ -393,7 +392,7 @@ struct Message {
 }
 
 impl PageError {
-    /// The same where an operator asks: that an organisation is closed signs nobody out.
+    /// Like `self`, but for an operator: a closed organisation does not sign operators out.
     pub(crate) fn for_operator(self) -> Self {
         let is_of_closed = matches!(
             self,
@@ -406,7 +405,7 @@ impl PageError {
         }
     }
 
-    /// The page that says so. What is ours or the operator's is logged here, once.
+    /// The error page. Errors of the server or the operator are logged here, once.
     pub(crate) fn response(self, around: Surroundings) -> HttpResponse {
         let quota_returns = if let Self::TooManyForms(used_up) = &self {
             Some(used_up.retry_after)
@@ -420,8 +419,8 @@ impl PageError {
             Self::Insecure => (
                 StatusCode::FORBIDDEN,
                 "This page needs HTTPS",
-                "Whoever is signed in could be impersonated on a connection without encryption. Use an address that begins \
-                 with https:, or ask whoever operates the register for it.",
+                "Without encryption, others could take over your session. Use an address that begins \
+                 with https:, or ask the operator of the register for it.",
             ),
             Self::NotFound
             | Self::Storage(StorageError::Refused(
@@ -432,79 +431,80 @@ impl PageError {
                 | Refusal::UnknownProvider,
             )) => (
                 StatusCode::NOT_FOUND,
-                "There is no such page",
-                "Check the address, or begin at the overview.",
+                "Page not found",
+                "Check the address, or go to the overview.",
             ),
             Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => (
                 StatusCode::FORBIDDEN,
-                "Your role does not allow that",
-                "Ask an admin of your organisation.",
+                "Your role does not allow this",
+                "Ask an admin of your organisation to do it or to change your role.",
             ),
             Self::Storage(StorageError::Refused(Refusal::LinkNotUsable)) => (
                 StatusCode::GONE,
-                "This link cannot be used",
-                "A link works once, for 15 minutes, and until another one is made for the same person. Ask whoever sent it for \
-                 another one.",
+                "This link is not valid",
+                "A link works once, within 15 minutes, and only until a newer link exists for the same \
+                 user. Ask the sender for a new link.",
             ),
             Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
                 StatusCode::FORBIDDEN,
-                "You have no access",
-                "It is known who you are, but not that you belong here. Ask an admin of your organisation, or whoever \
-                 operates the register, to invite you by the e-mail address with which you sign in, and sign in again within \
-                 15 minutes.",
+                "You do not have access",
+                "You have proven your identity, but your account is not linked to an organisation. Ask \
+                 an admin of your organisation, or the operator of the register, to invite you by your \
+                 e-mail address. Then sign in again within 15 minutes.",
             ),
             Self::Issuer(error) if error.is_of_issuer() => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "You cannot sign in that way now",
-                "Where you prove who you are does not answer as it should, which was reported. Nothing was done. Try again \
+                "Sign-in is not available",
+                "The sign-in service does not respond correctly. The fault was reported. Try again \
                  in a moment.",
             ),
             Self::Storage(StorageError::Refused(Refusal::SignInNotUsable)) | Self::Issuer(_) => (
                 StatusCode::FORBIDDEN,
                 "You are not signed in",
-                "The way back works once, within ten minutes, and in the browser in which it was begun. Nothing was done. \
-                 Begin again.",
+                "You must complete a sign-in once, within 10 minutes, and in the same browser. \
+                 Start again.",
             ),
             Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => (
                 StatusCode::CONFLICT,
                 "Your organisation has too many tokens",
-                "Nothing was done. Revoke those that nobody uses, then make another one.",
+                "No token was created. Revoke unused tokens, then try again.",
             ),
             Self::OrganisationClosed => (
                 StatusCode::CONFLICT,
                 "The organisation is closed",
-                "Nothing was done. Reopen it first.",
+                "Nothing was changed. Reopen the organisation first.",
             ),
             Self::OtherSite => (
                 StatusCode::FORBIDDEN,
                 "The form was sent from another site",
-                "Nothing was done. Open the page here, and send its form again.",
+                "Nothing was changed. Open the page on this site and send its form again.",
             ),
             Self::OtherSession => (
                 StatusCode::FORBIDDEN,
                 "The form is out of date",
-                "It was made before you signed in last. Nothing was done. Open the page again, and send its form.",
+                "The page is older than your last sign-in. Nothing was changed. Open the page again and \
+                 send its form.",
             ),
             Self::OtherBrowser => (
                 StatusCode::FORBIDDEN,
-                "The form was not made for this browser",
-                "You are not signed in. Let the browser keep cookies of this site, open the page or the link again, and press its \
-                 button.",
+                "The form belongs to another browser",
+                "You are not signed in. Allow cookies of this site, open the page or the link again, and \
+                 press the button.",
             ),
             Self::TooManyForms(_) => (
                 StatusCode::TOO_MANY_REQUESTS,
                 "Too many forms",
-                "Nothing was done. Try again in a minute.",
+                "Nothing was changed. Try again in a minute.",
             ),
             Self::NoForm => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "That is no form",
-                "Send application/x-www-form-urlencoded, as the forms of these pages do.",
+                "The request is not a form",
+                "Send application/x-www-form-urlencoded, like the forms of these pages.",
             ),
             Self::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "Too many pages are requested",
-                "Nothing was done. Try again in a moment.",
+                "The server is busy",
+                "Nothing was changed. Try again in a moment.",
             ),
             Self::Template(error) => {
                 return api_error_response(ApiError::UnwritablePage(error), around);
@@ -540,8 +540,8 @@ fn message(
     error::page(status, Keep::Never, message.render())
 }
 
-/// An error with the status, and the other headers, that the API answers it with. It is logged as
-/// those are.
+/// The page for an error of the API, with the same status and headers. The error is logged like
+/// errors of the API.
 fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
     let reply = error.response_without_version();
     let (title, text) = match reply.status {
@@ -551,20 +551,17 @@ fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
         ),
         StatusCode::PAYLOAD_TOO_LARGE => (
             "The form is too large",
-            "Nothing was done. Send less at once.",
+            "Nothing was changed. Send less data at once.",
         ),
         StatusCode::SERVICE_UNAVAILABLE => (
             "The register is busy",
-            "It is not certain that anything was done. Look, then try again in a moment.",
+            "Your change may have been stored. Check this before you try again.",
         ),
         status if status.is_client_error() => (
             "The form could not be received",
-            "Nothing was done. Send it again.",
+            "Nothing was changed. Send the form again.",
         ),
-        _ => (
-            "Something went wrong",
-            "It is our mistake, and was reported.",
-        ),
+        _ => ("Something went wrong", "The fault was reported."),
     };
     let mut response = message(around, reply.status, title, text);
     for (name, value) in &reply.headers {

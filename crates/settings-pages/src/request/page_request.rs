@@ -1,4 +1,4 @@
-//! A request for a page, with what a handler needs of it.
+//! A request for a page, in the form that handlers use.
 
 use actix_web::HttpRequest;
 use adapter_kit::Versions;
@@ -11,13 +11,13 @@ use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::Form;
 use crate::state::{Audience, Surroundings};
 
-/// The path lacks a part, or the part has another form.
+/// A parameter of the path is missing or malformed.
 pub(crate) struct NotInPath;
 
-/// The cookie of a browser that is shown a form to sign in.
+/// The cookie of a browser that is shown a sign-in form.
 pub(crate) struct BrowserCookie {
     pub(crate) cookie: SecretCookie,
-    /// Whether the browser is yet to be given it.
+    /// Whether the browser does not have the cookie yet.
     pub(crate) is_new: bool,
 }
 
@@ -36,13 +36,13 @@ impl BrowserCookie {
     }
 }
 
-/// A request for a page, with what a handler needs of it.
+/// A request for a page.
 pub(crate) struct PageRequest {
     pub(crate) environment: Environment,
     pub(crate) versions: &'static Versions,
     /// Whether this server logs requests.
     pub(crate) logs_requests: bool,
-    /// Whether this server tries writes in the newest version.
+    /// Whether this server checks writes against the newest version.
     pub(crate) tries_writes: bool,
     /// The number in the path.
     pub(crate) id: Option<i64>,
@@ -50,32 +50,32 @@ pub(crate) struct PageRequest {
     pub(crate) secret: Option<String>,
     /// The UKPRN in the path.
     pub(crate) ukprn: Option<String>,
-    /// Whom the pages of the listener are for.
+    /// The audience of the listener.
     pub(crate) audience: Audience,
     pub(crate) query: Form,
     pub(crate) form: Form,
-    /// The session of the cookie, valid or not.
+    /// The session of the cookie, not validated.
     pub(crate) session: Option<SecretDigest>,
-    /// What each form on the page holds.
+    /// The token for the forms of the page.
     pub(crate) form_token: String,
-    /// The cookie of a browser that signs in; none of one that is signed in.
+    /// The cookie of a browser that signs in, or `None` if the user is signed in.
     pub(crate) browser: Option<BrowserCookie>,
-    /// The attempt of the cookie to sign in at the issuer, valid or not.
+    /// The sign-in attempt of the cookie, not validated.
     pub(crate) attempt: Option<SecretDigest>,
-    /// The host of the issuer, where there is one.
+    /// The host of the issuer, if one is configured.
     pub(crate) issuer: Option<String>,
-    /// Scheme and host that the browser requested.
+    /// The requested scheme and host.
     pub(crate) own_site: String,
-    /// Scheme and host of a link to the settings of an organisation.
+    /// The scheme and host of links to the settings of an organisation.
     pub(crate) site: String,
-    /// Whether the API has the same.
+    /// Whether `site` is also the site of the API.
     pub(crate) is_site_of_api: bool,
     pub(crate) request_id: Option<RequestId>,
     pub(crate) address: String,
 }
 
 impl PageRequest {
-    /// Where the request came from, for the activity log.
+    /// The origin of the request for the activity log.
     pub(crate) fn origin(&self) -> Origin<'_> {
         Origin {
             request_id: self.request_id.as_deref(),
@@ -88,7 +88,7 @@ impl PageRequest {
         self.id.ok_or(NotInPath)
     }
 
-    /// What each page of the listener says of it.
+    /// The properties of the listener that pages show.
     pub(crate) fn around(&self) -> Surroundings {
         Surroundings {
             environment: self.environment,

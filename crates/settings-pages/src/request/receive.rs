@@ -1,5 +1,5 @@
-//! The path of every request: what must hold before a handler runs, in its order, and the job in
-//! which it runs.
+//! Processing of every request: the checks before a handler, in order, and the job that runs the
+//! handler.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,12 +32,13 @@ use crate::state::{Audience, SettingsPages, Surroundings};
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
-/// How long a page waits until the use of its session is recorded.
+/// The time that a page waits for recording the use of its session.
 const RECORDING_TIME: Duration = Duration::from_secs(1);
-/// What a browser says of where a request was made (Fetch Metadata, section 2.3).
+/// The header with the relation between the sending and the receiving site (Fetch Metadata, section
+/// 2.3).
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// The page that there is not.
+/// The error page for an unknown page.
 pub(crate) fn not_found(around: Surroundings) -> HttpResponse {
     PageError::NotFound.response(around)
 }
@@ -66,7 +67,7 @@ pub(crate) async fn answer(
     };
     match answered.and_then(Reply::response) {
         Ok(mut response) => {
-            // Other handlers run only for somebody who is signed in.
+            // Other handlers run only for signed-in users.
             if route.access() != Access::Public {
                 response
                     .extensions_mut()
@@ -78,7 +79,7 @@ pub(crate) async fn answer(
     }
 }
 
-/// Receives a request as far as nothing of the store is needed.
+/// Receives a request, as far as possible without the store.
 async fn receive(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -93,8 +94,8 @@ async fn receive(
         .as_ref()
         .filter(|session| settings.is_known(session) && !is_public);
     if known.is_none() {
-        // Also one who has a session, where a link is tried. Counted before the form is read, so
-        // that forms beyond the limit take no memory.
+        // Requests that try a link count also for signed-in users. The limit applies before the
+        // form is read, so that excess forms use no memory.
         settings
             .by_address
             .count(request)
@@ -127,7 +128,7 @@ async fn receive(
         .as_ref()
         .map(|browser| &browser.cookie)
         .or(cookie.as_ref());
-    // Without a cookie nobody is signed in, and the handler does not run.
+    // Without a cookie there is no session, and the handler does not run.
     if route.has_form() && made_for.is_some_and(|cookie| !cookie.has_made(form.value(form::TOKEN)))
     {
         return Err(if is_public {
@@ -176,15 +177,15 @@ async fn receive(
     })
 }
 
-/// Decides by the head alone whether a request can be answered at all.
+/// Checks the head of a request before its body is read.
 fn admit(
     state: &GatewayState,
     settings: &SettingsPages,
     route: &Route,
     request: &HttpRequest,
 ) -> Result<(), PageError> {
-    // A proxy that sends no client address looks like a browser on this machine: in production only
-    // TLS will do, except for operators, who come through a tunnel to this machine.
+    // A proxy that sends no client address looks like a local browser. In production only TLS is
+    // accepted, except for operators, who connect through a tunnel to this machine.
     let may_be_local =
         state.environment == Environment::Sandbox || settings.audience == Audience::Operators;
     let is_local = may_be_local && client_address::is_local(request);
@@ -198,8 +199,8 @@ fn admit(
     Ok(())
 }
 
-/// Refuses a body that is not said to be a form: other sites can send some others without a browser
-/// asking.
+/// Rejects a body without the media type of forms. Other sites can send some other types without a
+/// preflight request.
 fn require_form(request: &HttpRequest) -> Result<(), PageError> {
     let media_type = request
         .headers()
@@ -214,9 +215,9 @@ fn require_form(request: &HttpRequest) -> Result<(), PageError> {
     }
 }
 
-/// Refuses a form that a browser says was sent by another site. The pages have no referrer, so some
-/// browsers name `null` as the origin of their forms; then it is the token in the form that counts,
-/// which each form has.
+/// Rejects a form sent from another site, according to the browser's headers. The pages send no
+/// referrer, so some browsers send `Origin: null`; the token in the form is then the only
+/// protection.
 fn require_own_site(state: &GatewayState, request: &HttpRequest) -> Result<(), PageError> {
     let header = |name: &str| {
         request
@@ -236,7 +237,7 @@ fn require_own_site(state: &GatewayState, request: &HttpRequest) -> Result<(), P
     }
 }
 
-/// Runs the handler in one job, beside few others.
+/// Runs the handler in one job, within the concurrency limit.
 async fn run(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -249,7 +250,7 @@ async fn run(
     let received = Arc::new(received);
     let request = Arc::clone(&received);
     let job = move |session: &mut Session<'_>| {
-        // The permit goes with the job, which runs on when nobody waits for it any more.
+        // The permit is held until the job ends, also after the browser has closed the connection.
         let _held = &permit;
         handle(session, route, &request)
     };
@@ -260,7 +261,7 @@ async fn run(
     match outcome {
         Ok((reply, signed_in)) => {
             let reply = if let Reply::File(file) = reply {
-                // The permit of the page has ended with its job.
+                // The permit of the page was released with its job.
                 let Some(job) = settings.long_jobs.begin().await else {
                     return Err(PageError::Busy);
                 };
@@ -270,14 +271,14 @@ async fn run(
             };
             if let Some((session, signed_in)) = received.session.clone().zip(signed_in) {
                 settings.remember(session, signed_in.user_id);
-                // A form has recorded it already.
+                // Jobs of forms have already recorded the use.
                 if !route.has_form() && signed_in.is_use_due(state.store.now()) {
                     let recording = record_session_use(
                         state.store.clone(),
                         signed_in,
                         request_id::for_the_log(),
                     );
-                    // It goes on when it takes longer.
+                    // The recording continues after the timeout.
                     let _ = rt::time::timeout(RECORDING_TIME, rt::spawn(recording)).await;
                 }
             }
@@ -292,18 +293,18 @@ async fn run(
     }
 }
 
-/// Records that a session was used, once a minute, after a page that only reads. A page is shown
-/// also when that fails: pages are there to be read while nothing can be written.
+/// Records that a session was used, at most once a minute, after a page that only reads. A failure
+/// is logged and does not affect the page, so that pages work while the store is read-only.
 async fn record_session_use(store: Store, signed_in: SignedIn, request_id: RequestId) {
     let recorded: Result<(), StorageError> = store
         .write(move |session| session.record_session_use(&signed_in))
         .await;
     if let Err(error) = recorded {
-        log::warn!(request_id; "the use of a session was not recorded: {error}");
+        log::warn!(request_id; "use of a session not recorded: {error}");
     }
 }
 
-/// Finds out who asks, and runs the handler if they may.
+/// Identifies the user, and runs the handler if the user has access.
 fn handle(
     session: &mut Session<'_>,
     route: &Route,
@@ -326,7 +327,7 @@ fn handle(
     if route.has_form() {
         session.record_session_use(&signed_in)?;
     }
-    // To an operator there is no page of an organisation's users, and to them none of an operator.
+    // Users of organisations and operators get `NotFound` for each other's pages.
     let organisation = || signed_in.organisation.as_ref().ok_or(PageError::NotFound);
     let operator = || {
         signed_in
@@ -335,7 +336,7 @@ fn handle(
     };
     let reply = match route.handler {
         Handler::Public(handler) => handler(session, request)?,
-        // It is no single job, and is not run here.
+        // OpenID steps are not single jobs and run elsewhere.
         Handler::OpenId(_) => return Err(PageError::NotFound),
         Handler::SignedIn(handler) => handler(session, request, &signed_in)?,
         Handler::Organisation(handler) => handler(session, request, &signed_in, organisation()?)?,

@@ -1,4 +1,4 @@
-//! How the server knows the issuer of OpenID Connect by TLS.
+//! TLS for requests to the issuer of OpenID Connect.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use rustls::RootCertStore;
 use rustls::crypto::ring;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// The system has no certificates by which to know anybody.
+/// The system has no root certificates.
 #[derive(Debug, thiserror::Error)]
 #[error("the system has no root certificates")]
 pub struct NoRootCertificates;

@@ -1,10 +1,10 @@
-//! Signing in by OpenID Connect: the way of a browser to the issuer and back, and the choice
-//! between several organisations.
+//! Signing in by OpenID Connect: sending the browser to the issuer, receiving its answer, and
+//! choosing between several organisations.
 //!
-//! The way back is a `GET` that signs in, so no form of ours protects it. What does is the attempt:
-//! its state must be in the answer and its secret in the cookie of the same browser, once and
-//! within ten minutes. While the issuer is fetched, nothing of the store is held, and no page waits
-//! for it but those of others who sign in.
+//! The callback is a `GET` that signs a user in, so no form token protects it. Instead, the answer
+//! must contain the state of an attempt, and the browser must have the cookie with the secret of
+//! the same attempt. An attempt is valid once and for ten minutes. While the server calls the
+//! issuer, it holds no connection to the store, and only other sign-ins can be delayed.
 
 mod claims;
 mod fetch;
@@ -31,22 +31,22 @@ use crate::request::page::{Frame, PageError, Reply};
 use crate::request::page_request::PageRequest;
 use crate::state::SettingsPages;
 
-/// Where the issuer sends a browser back, below the settings. It is registered there, so it does
-/// not change.
+/// The path of the callback below the settings. It is registered at the issuer, so it must not
+/// change.
 pub(crate) const CALLBACK: &str = "/sign-in/oidc/callback";
 /// The field with the secret of a choice.
 const SECRET: &str = "secret";
-/// The field with the UKPRN that was chosen; it is empty for the service.
+/// The field with the UKPRN of the chosen organisation; empty for operators of the service.
 const ORGANISATION: &str = "organisation";
 
-/// A part of the way.
+/// A step of signing in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// To the issuer.
+    /// Sends the browser to the issuer.
     Begin,
-    /// Back from it.
+    /// Receives the browser from the issuer.
     Callback,
-    /// To one of several organisations.
+    /// Receives the choice of an organisation.
     Choose,
 }
 
@@ -66,7 +66,7 @@ struct Choice<'a> {
     secret: &'a str,
 }
 
-/// Answers a request of somebody who signs in, where there is an issuer.
+/// Performs a step of signing in, if an issuer is configured.
 pub(crate) async fn answer(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -81,7 +81,7 @@ pub(crate) async fn answer(
     };
     if let Err(PageError::Issuer(error)) = &reply {
         log::warn!(
-            "nobody was signed in by OpenID Connect at {}: {}",
+            "OpenID Connect sign-in failed; issuer: {}; {}",
             issuer.host(),
             Causes(error)
         );
@@ -89,8 +89,8 @@ pub(crate) async fn answer(
     reply
 }
 
-/// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere,
-/// also not by a redirection.
+/// Sends the browser to the issuer through a page with a link: the content security policy forbids
+/// forms that lead to other sites, also through a redirection.
 async fn begin(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -98,7 +98,8 @@ async fn begin(
     request: PageRequest,
 ) -> Result<Reply, PageError> {
     let redirect = redirect_address(&request)?;
-    let (fetched, now) = (issuer.clone(), state.store.now());
+    let fetched = issuer.clone();
+    let now = state.store.now();
     let discovered = fetching(settings, move || fetched.discover(now)).await?;
     let begun = jobs::write(state, settings, |session| Ok(session.begin_sign_in()?)).await?;
     let address = issuer
@@ -119,7 +120,7 @@ async fn begin(
     })
 }
 
-/// Takes the answer of the issuer, and signs in whom it names.
+/// Receives the answer of the issuer, and signs the user in.
 async fn come_back(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -130,7 +131,7 @@ async fn come_back(
     let attempt_state = SecretDigest::from_text(request.query.value("state"));
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let of_browser = browser.clone();
-    // Whatever the answer says, it is the only one.
+    // The attempt is used up by any answer.
     let attempt = jobs::write(state, settings, move |session| {
         Ok(session.take_sign_in_attempt(&attempt_state, &of_browser)?)
     });
@@ -140,13 +141,11 @@ async fn come_back(
     let (Some(code), None) = (field("code"), field("error")) else {
         return Err(IssuerError::Declined(openid_error(request.query.value("error"))).into());
     };
-    let (answer, now) = (
-        Answer {
-            code,
-            issuer: field("iss"),
-        },
-        state.store.now(),
-    );
+    let answer = Answer {
+        code,
+        issuer: field("iss"),
+    };
+    let now = state.store.now();
     let identified = fetching(settings, move || {
         issuer.identify(answer, &redirect, attempt, now)
     });
@@ -158,9 +157,8 @@ async fn come_back(
     .await
 }
 
-/// The code of an error in an answer, of those that the standards name (RFC 6749, section 4.1.2.1;
-/// OpenID Connect Core 1.0, section 3.1.2.6). The browser has sent it, so no other text is taken
-/// from it.
+/// The code of an error in an answer, if a standard defines it (RFC 6749, section 4.1.2.1; OpenID
+/// Connect Core 1.0, section 3.1.2.6). The browser sends the answer, so other texts are not used.
 fn openid_error(code: &str) -> &'static str {
     const CODES: [&str; 16] = [
         "access_denied",
@@ -183,10 +181,10 @@ fn openid_error(code: &str) -> &'static str {
     CODES
         .into_iter()
         .find(|known| *known == code)
-        .unwrap_or("no code, and no known error")
+        .unwrap_or("no code and no known error")
 }
 
-/// Signs in to the only organisation, or asks to which.
+/// Signs in to the only organisation, or shows the choice.
 fn enter(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -194,7 +192,7 @@ fn enter(
     browser: &SecretDigest,
 ) -> Result<Reply, PageError> {
     let mut accesses = session.accesses_of(identity)?;
-    // Those who have their pages elsewhere sign in there.
+    // Users whose pages are on another listener sign in there.
     accesses.retain(|access| request.audience.includes(access.ukprn().is_none()));
     match accesses.as_slice() {
         [] => Err(Refusal::NoAccess.into()),
@@ -224,7 +222,7 @@ fn enter(
     }
 }
 
-/// Signs in to the organisation that was chosen.
+/// Signs in to the chosen organisation.
 async fn choose(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -273,14 +271,14 @@ fn sign_in(
     )?)
 }
 
-/// Where the issuer sends the browser back: to the site at which it is. The issuer refuses all but
-/// those that it knows.
+/// The address of the callback on the requested site. The issuer rejects addresses that are not
+/// registered there.
 fn redirect_address(request: &PageRequest) -> Result<RedirectUrl, PageError> {
     let address = format!("{}{}{CALLBACK}", request.own_site, paths::SETTINGS);
     RedirectUrl::new(address).map_err(|_| PageError::NotFound)
 }
 
-/// Fetches from the issuer, on a thread that may block, beside few others.
+/// Calls the issuer on a blocking thread, within the concurrency limit.
 async fn fetching<T: Send + 'static>(
     settings: &SettingsPages,
     fetch: impl FnOnce() -> Result<T, IssuerError> + Send + 'static,
@@ -289,7 +287,8 @@ async fn fetching<T: Send + 'static>(
         return Err(PageError::Busy);
     };
     let fetched = web::block(move || {
-        // The permit goes with the thread, which runs on when nobody waits for it any more.
+        // The permit is held until the thread ends, also after the browser has closed the
+        // connection.
         let _held = permit;
         fetch()
     });

@@ -1,5 +1,4 @@
-//! The sessions of users: their own, which they see and end, and those of somebody whom an admin
-//! signs out.
+//! Sessions of users: users list and end their own sessions, and admins sign other users out.
 
 use askama::Template;
 use storage::accounts::users::{OpenSession, SignedIn};
@@ -16,7 +15,7 @@ struct Sessions {
     sessions: Vec<OpenSession>,
 }
 
-/// The sessions of whoever asks.
+/// Lists the sessions of the user.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -29,7 +28,7 @@ pub(crate) fn list(
     })
 }
 
-/// Ends one of them.
+/// Ends one session.
 pub(crate) fn end(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -43,7 +42,7 @@ pub(crate) fn end(
     })
 }
 
-/// Ends all of somebody else.
+/// Ends all sessions of another user.
 pub(crate) fn sign_out_person(
     session: &mut Session<'_>,
     request: &PageRequest,

@@ -1,7 +1,7 @@
-//! How to sign in, signing in by a link, and signing out.
+//! The sign-in page, signing in with a link, and signing out.
 //!
-//! To open a link changes nothing, since scanners of mail open links too; the button on its page
-//! uses it up.
+//! Opening a link changes nothing, because mail scanners open links too. The button on its page
+//! uses the link.
 
 use askama::Template;
 use storage::accounts::users::{OpenInvitation, SecretDigest, SignedIn};
@@ -18,7 +18,7 @@ const SECRET: &str = "secret";
 #[template(path = "settings/sign_in.html")]
 struct Explanation<'a> {
     frame: Frame,
-    /// The host of the issuer, where there is one.
+    /// The host of the issuer, if one is configured.
     issuer: Option<&'a str>,
 }
 
@@ -30,13 +30,13 @@ struct Link<'a> {
     secret: &'a str,
 }
 
-/// How to sign in.
+/// Shows the ways of signing in.
 pub(crate) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     let explanation = Explanation {
         frame: Frame::sign_in(request),
         issuer: request.issuer.as_deref(),
     };
-    // Without an issuer there is no form on it, and no cookie to be given.
+    // Without an issuer the page has no form and needs no cookie.
     if request.issuer.is_some() {
         Reply::sign_in_page(&explanation, request)
     } else {
@@ -44,7 +44,7 @@ pub(crate) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Repl
     }
 }
 
-/// What a link leads to, and the button.
+/// Shows the account of a link, and the button.
 pub(crate) fn show_link(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -62,8 +62,8 @@ pub(crate) fn show_link(
     )
 }
 
-/// What a link leads to; none when it was used, or never was. One that is for others is not used
-/// up.
+/// The invitation of a link, or `None` if the link is used, unknown, or for another audience. The
+/// link is not used up.
 fn open_here(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -79,15 +79,13 @@ fn open_here(
     }
 }
 
-/// Uses the link up, and begins a session in the place of any other that the browser has.
+/// Uses a link, and begins a session that replaces any other session of the browser.
 pub(crate) fn accept(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     let link = request.form.value(SECRET);
     let browser = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
     let begun = browser.cookie.session_of(link);
-    let (link, secret) = (
-        SecretDigest::from_text(link),
-        SecretDigest::from_text(begun.reveal()),
-    );
+    let link = SecretDigest::from_text(link);
+    let secret = SecretDigest::from_text(begun.reveal());
     open_here(session, request, &link)?;
     session.accept_invitation(&link, &secret, request.session.as_ref(), request.origin())?;
     Ok(Reply::SignedIn(begun))

@@ -89,7 +89,7 @@ impl Session<'_> {
     /// [`Refusal::UnknownProvider`].
     pub fn provider(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
         if !is_ukprn(ukprn) {
-            // Nobody has it, and PostgreSQL refuses a query with some characters.
+            // No provider has it, and PostgreSQL refuses a query with some characters.
             return Err(Refusal::UnknownProvider.into());
         }
         let row = providers::table
@@ -174,8 +174,7 @@ impl Session<'_> {
     }
 }
 
-/// Adds to a register the providers of which another one records erasures, where it does not have
-/// them.
+/// Adds the missing providers that another register has erasures of.
 pub(crate) fn add_those_of_erasures(
     register: &mut DatabaseConnection,
     other: &mut DatabaseConnection,
@@ -317,7 +316,7 @@ mod tests {
         }
         for unknown in [
             register
-                .write(|session| session.rename_provider("10000009", "Nobody"))
+                .write(|session| session.rename_provider("10000009", "Unknown"))
                 .unwrap_err(),
             register
                 .write(|session| session.reopen_provider("10000009"))

@@ -109,7 +109,7 @@ impl fmt::Display for UserRole {
 /// The access of one person to one organisation, or to the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRecord {
-    /// The number by which it is changed.
+    /// Its number in commands and pages.
     pub id: i64,
     /// The UKPRN of the organisation; none for an operator.
     pub provider_ukprn: Option<String>,
@@ -249,7 +249,7 @@ impl Session<'_> {
             .set(users::role.eq(role.name()))
             .execute(self.connection)?;
         if role == UserRole::Viewer {
-            // One of them could make an admin of whoever made it.
+            // A link could make its own creator an admin.
             self.remove_invitations_by(&user)?;
         }
         let detail = format!("{} to {role}", user.role);
@@ -294,7 +294,7 @@ impl Session<'_> {
             .user_of_any_time(id)?
             .filter(|user| by.reaches(user.provider_id));
         self.lock_organisation(found.ok_or(Refusal::UnknownUser)?.provider_id)?;
-        // Somebody may have changed it meanwhile.
+        // A concurrent request may have changed it.
         let user = self.user_of_any_time(id)?.ok_or(Refusal::UnknownUser)?;
         require_impersonal(reason, &identifying_parts(&user.email))
             .map_err(|_| Refusal::ReasonNamesPerson)?;
@@ -333,7 +333,7 @@ impl Session<'_> {
         self.remove_invitations_by(user)
     }
 
-    /// Removes the links that a user has made and nobody has used.
+    /// Removes the unused links that a user has made.
     fn remove_invitations_by(&mut self, user: &UserRecord) -> Result<(), StorageError> {
         diesel::delete(
             invitation_rows::table.filter(invitation_rows::created_by.eq(user.stored_name())),
@@ -343,12 +343,11 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// As [`Session::user`], with whoever belongs to the user's organisation left as it is until
-    /// the transaction ends.
+    /// Like [`Session::user`], and locks the users of the organisation until the transaction ends.
     fn user_to_change(&mut self, by: Actor<'_>, id: i64) -> Result<UserRecord, StorageError> {
         let provider_id = self.user(by, id)?.provider_id;
         self.lock_organisation(provider_id)?;
-        // Somebody may have been faster.
+        // A concurrent request may have changed it.
         self.user(by, id)
     }
 
@@ -360,8 +359,8 @@ impl Session<'_> {
         found.map(record).transpose()
     }
 
-    /// Lets nobody else change who belongs to an organisation, or to the service, until the
-    /// transaction ends. On SQLite writes come one after the other.
+    /// Locks the users of an organisation, or of the service, until the transaction ends. On SQLite
+    /// writes are sequential.
     pub(crate) fn lock_organisation(
         &mut self,
         provider_id: Option<i64>,

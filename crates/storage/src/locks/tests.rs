@@ -1,4 +1,4 @@
-//! What waits for what on PostgreSQL, and what does not. On SQLite nothing is locked.
+//! Tests of the row locks on PostgreSQL: which transactions wait for each other.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -14,18 +14,18 @@ use super::*;
 use crate::testing::Register;
 use crate::testing::filled::{connect, empty};
 
-/// A register on PostgreSQL; nothing where the tests run on SQLite alone.
+/// A register on PostgreSQL; `None` where the tests run on SQLite only.
 fn on_postgres() -> Option<Database> {
     kinds()
         .contains(&Kind::Postgres)
         .then(|| empty(Kind::Postgres))
 }
 
-/// A connection in a transaction that writes, which waits for locks only briefly.
+/// A connection in a write transaction with a lock timeout of 100 ms.
 fn writing(database: &Database) -> DatabaseConnection {
     let mut connection = connect(database.url());
     connection.begin(Access::Write).unwrap();
-    // For this transaction alone: behind a pooler the next one may be in another session.
+    // `LOCAL`: a pooler may run the next transaction in another session.
     connection
         .batch_execute("SET LOCAL lock_timeout = '100ms'")
         .unwrap();
@@ -57,8 +57,8 @@ struct Count {
     rows: i64,
 }
 
-fn count(connection: &mut DatabaseConnection, what: &str) -> i64 {
-    diesel::sql_query(format!("SELECT count(*) AS rows FROM {what}"))
+fn count(connection: &mut DatabaseConnection, from: &str) -> i64 {
+    diesel::sql_query(format!("SELECT count(*) AS rows FROM {from}"))
         .get_result::<Count>(connection)
         .unwrap()
         .rows
@@ -77,7 +77,8 @@ fn same_person_waits_and_another_does_not() {
     let Some(database) = on_postgres() else {
         return;
     };
-    let (mut one, mut other) = (writing(&database), writing(&database));
+    let mut one = writing(&database);
+    let mut other = writing(&database);
     let lock = |connection: &mut DatabaseConnection, provider, last_name, may_wait| {
         with_duplicates_locked(
             connection,
@@ -96,7 +97,7 @@ fn same_person_waits_and_another_does_not() {
         lock(&mut other, 1, "Ash", false),
         Err(StorageError::Database(DatabaseError::Busy))
     ));
-    // Nothing has failed in the database.
+    // No statement has failed: the transaction is still usable.
     assert_eq!(count(&mut other, "lock_stripes"), STRIPES.cast_signed());
     assert!(matches!(
         lock(&mut other, 1, "Ash", true),
@@ -109,11 +110,12 @@ fn same_person_waits_and_another_does_not() {
 }
 
 #[test]
-fn what_is_loaded_with_a_lock_is_there_once_the_row_is_locked() {
+fn load_sees_commits_of_previous_lock_holder() {
     let Some(database) = on_postgres() else {
         return;
     };
-    let (mut one, mut other) = (writing(&database), connect(database.url()));
+    let mut one = writing(&database);
+    let mut other = connect(database.url());
     let key = duplicate_key("Ash");
     with_duplicates_locked(&mut one, 1, &key, true, |_| Ok(())).unwrap();
     one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('seen', 'x')")
@@ -142,11 +144,12 @@ fn what_is_loaded_with_a_lock_is_there_once_the_row_is_locked() {
 }
 
 #[test]
-fn locking_leaves_the_table_as_it_is_and_an_emptied_one_locks_too() {
+fn locking_writes_no_rows_except_in_emptied_table() {
     let Some(database) = on_postgres() else {
         return;
     };
-    let (mut one, mut other) = (writing(&database), writing(&database));
+    let mut one = writing(&database);
+    let mut other = writing(&database);
     let trn: Trn = "1234567".parse().unwrap();
     let versions = "(SELECT DISTINCT xmin::text FROM lock_stripes) v";
     let before = (count(&mut one, "lock_stripes"), count(&mut one, versions));
@@ -170,11 +173,12 @@ fn locking_leaves_the_table_as_it_is_and_an_emptied_one_locks_too() {
 }
 
 #[test]
-fn number_in_use_is_not_waited_for_when_numbers_are_drawn() {
+fn try_lock_trn_does_not_wait_for_locked_trn() {
     let Some(database) = on_postgres() else {
         return;
     };
-    let (mut one, mut other) = (writing(&database), writing(&database));
+    let mut one = writing(&database);
+    let mut other = writing(&database);
     let trn: Trn = "1234567".parse().unwrap();
     assert!(try_lock_trn(&mut one, &trn).unwrap());
     assert!(!try_lock_trn(&mut other, &trn).unwrap());
@@ -183,11 +187,12 @@ fn number_in_use_is_not_waited_for_when_numbers_are_drawn() {
 }
 
 #[test]
-fn key_is_in_flight_from_its_first_use_to_the_end_of_the_transaction_and_no_other_key_is() {
+fn idempotency_key_is_in_flight_until_transaction_ends() {
     let Some(database) = on_postgres() else {
         return;
     };
-    let (mut one, mut other) = (writing(&database), writing(&database));
+    let mut one = writing(&database);
+    let mut other = writing(&database);
     assert!(try_key(&mut one, 1, "a'b", now()));
     assert!(
         try_key(&mut one, 1, "a'b", now()),
@@ -196,7 +201,7 @@ fn key_is_in_flight_from_its_first_use_to_the_end_of_the_transaction_and_no_othe
     for round in 0..2 {
         assert!(!try_key(&mut other, 1, "a'b", now()), "{round}");
         assert!(try_key(&mut other, 2, "a'b", now()), "{round}");
-        // More keys than there are stripes would find one that shares its row with another.
+        // No other key shares the row of the key.
         for number in 0..500 {
             assert!(
                 try_key(&mut other, 1, &format!("{number}"), now()),
@@ -206,7 +211,7 @@ fn key_is_in_flight_from_its_first_use_to_the_end_of_the_transaction_and_no_othe
     }
     one.roll_back().unwrap();
     assert!(try_key(&mut other, 1, "a'b", now()));
-    // A refused request leaves the row behind, and nothing else.
+    // A rolled-back request leaves only the row of its key.
     other.roll_back().unwrap();
     assert_eq!(count(&mut one, "idempotency_locks"), 502);
     assert_eq!(
@@ -219,7 +224,7 @@ fn key_is_in_flight_from_its_first_use_to_the_end_of_the_transaction_and_no_othe
 }
 
 #[test]
-fn work_before_the_lock_of_a_key_is_kept_and_later_work_is_rolled_back() {
+fn rollback_keeps_work_before_key_lock() {
     let Some(database) = on_postgres() else {
         return;
     };
@@ -241,7 +246,7 @@ fn work_before_the_lock_of_a_key_is_kept_and_later_work_is_rolled_back() {
 }
 
 #[test]
-fn key_that_is_used_again_as_its_old_row_is_removed_is_not_in_flight() {
+fn key_reused_during_removal_is_not_in_flight() {
     let Some(database) = on_postgres() else {
         return;
     };
@@ -249,7 +254,7 @@ fn key_that_is_used_again_as_its_old_row_is_removed_is_not_in_flight() {
     let old = now() - TimeDelta::hours(50);
     assert!(try_key(&mut one, 1, "key", old));
     one.commit().unwrap();
-    // As the removal does, which has not ended yet.
+    // Runs the statements of a removal without committing.
     let mut removing = writing(&database);
     removing
         .batch_execute("SELECT * FROM idempotency_locks FOR UPDATE; DELETE FROM idempotency_locks")
@@ -276,7 +281,7 @@ fn key_that_is_used_again_as_its_old_row_is_removed_is_not_in_flight() {
 }
 
 #[test]
-fn rows_of_keys_are_removed_when_they_are_old_and_never_while_they_are_locked() {
+fn old_rows_of_keys_are_removed_unless_locked() {
     let Some(database) = on_postgres() else {
         return;
     };
@@ -297,7 +302,7 @@ fn rows_of_keys_are_removed_when_they_are_old_and_never_while_they_are_locked() 
         ));
         connection.commit().unwrap();
     }
-    // A key from long ago is used again, and its request goes on.
+    // A request that is still running reuses an old key.
     connection.begin(Access::Write).unwrap();
     assert!(try_key(&mut connection, 1, "4", date));
     let remove = || {
@@ -312,8 +317,8 @@ fn rows_of_keys_are_removed_when_they_are_old_and_never_while_they_are_locked() 
     assert_eq!(count(&mut other, "idempotency_locks"), 3);
 }
 
-/// No source names a function of the other locks of PostgreSQL, which a pooler or a distributed
-/// engine may not have.
+/// Searches all sources for functions of the other kind of PostgreSQL locks. A pooler or a
+/// distributed engine may not support them.
 #[test]
 fn only_rows_and_tables_are_locked() {
     let word = ["advis", "ory"].concat();
@@ -326,13 +331,13 @@ fn only_rows_and_tables_are_locked() {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            let ending = path
+            let extension = path
                 .extension()
-                .and_then(|ending| ending.to_str())
+                .and_then(|extension| extension.to_str())
                 .unwrap_or_default();
             if path.is_dir() {
                 folders.push(path);
-            } else if ["rs", "sql"].contains(&ending) {
+            } else if ["rs", "sql"].contains(&extension) {
                 files += 1;
                 let text = fs::read_to_string(&path).unwrap();
                 let found = text.lines().find(|line| line.contains(&format!("{word}_")));

@@ -5,7 +5,7 @@
 //! there by half: each grows under another name, is checked, is brought to the disk and takes its
 //! name as the last step.
 //!
-//! PostgreSQL has tools for this; the commands are in `docs/operations.md`.
+//! PostgreSQL has tools for this; the commands are in `docs/operations/data-care.md`.
 
 mod exclusive;
 mod part;
@@ -38,7 +38,7 @@ const FIRST_TABLE: &str = "providers";
 /// The most links that are followed from one to another, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// Why a backup was not made or not restored. What was there before is as it was.
+/// Error of a backup or a restore. Existing files are unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The database failed, or is not one that this program can use.
@@ -46,7 +46,7 @@ pub enum BackupError {
     Storage(#[from] StorageError),
     /// The database is no file.
     #[error(
-        "a PostgreSQL database is backed up by `pg_dump` and restored by `pg_restore`; docs/operations.md has the commands"
+        "a PostgreSQL database is backed up by `pg_dump` and restored by `pg_restore`; docs/operations/data-care.md has the commands"
     )]
     OtherTool,
     /// There is no file to read.
@@ -140,9 +140,8 @@ impl BackupError {
 }
 
 /// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file
-/// that is there already is replaced only when `replace` says so, and only when it is certain that
-/// nobody has it open. The schema may be that of an older program, and stays as it is. Blocks; a
-/// server goes on meanwhile.
+/// that exists is replaced only if `replace` is set and no process has it open. The schema may be
+/// older, and is not changed. Blocks; a server may run.
 ///
 /// # Errors
 ///
@@ -207,8 +206,8 @@ fn require_no_folder(path: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// The file to which a path leads, also where it does not exist. SQLite has the files beside it
-/// there, and a link that is replaced would leave the file as it was.
+/// The target of a path through links, also if it does not exist. SQLite keeps its files beside the
+/// target, and replacing the link would not change the target.
 fn follow_links(path: &Path) -> PathBuf {
     let mut file = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -223,7 +222,7 @@ fn is_part_of(file: &Path, database: &Path) -> bool {
     let Ok(written) = file.metadata() else {
         return false;
     };
-    // SQLite puts the files beside the one to which a link leads.
+    // SQLite keeps its files beside the target of a link.
     let database = database
         .canonicalize()
         .unwrap_or_else(|_| database.to_owned());
@@ -237,8 +236,8 @@ fn is_part_of(file: &Path, database: &Path) -> bool {
     })
 }
 
-/// Lets nobody begin to use the file that a backup is to replace, and fails when anybody does
-/// already; `shown` is what to call it.
+/// Locks the file that a backup will replace against new users, and fails if a process uses it.
+/// `shown` is its name in messages.
 fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
     exclusive::acquire(target).map_err(|error| {
         if let BackupError::InUse(_) = error {
@@ -249,8 +248,8 @@ fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
     })
 }
 
-/// Fails when anybody has the SQLite database at `url` open, or nobody can say. PostgreSQL's own
-/// locks do for its databases.
+/// Fails if a process has the SQLite database at `url` open, or if that cannot be determined.
+/// PostgreSQL has its own locks.
 ///
 /// # Errors
 ///

@@ -32,7 +32,7 @@ const IN_PROGRESS: &str = "copy_in_progress";
 /// Rows in one transaction.
 const BATCH: usize = 500;
 
-/// Why a register was not copied.
+/// Error of a copy.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// The database to copy from failed.
@@ -67,21 +67,21 @@ pub enum CopyError {
 /// How far a copy has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// So many rows are to be copied and, afterwards, compared.
+    /// The number of rows to copy, and then to compare.
     Begun {
         /// Rows of all tables together.
         rows: u64,
     },
-    /// So many more rows are in the target, committed.
+    /// This number of further rows was committed in the target.
     Copied(u64),
-    /// So many more rows were compared.
+    /// This number of further rows was compared.
     Compared(u64),
 }
 
 /// What a finished copy came to.
 #[derive(Debug, Default)]
 pub struct CopyReport {
-    /// How many rows each table has, in the order in which tables were copied.
+    /// The number of rows of each table, in the order of copying.
     pub rows: Vec<(&'static str, u64)>,
     /// Where source and target differ; empty on a good copy. While there is any, nothing else opens
     /// the target.
@@ -92,8 +92,8 @@ pub struct CopyReport {
 ///
 /// The target's schema is brought up to date first; that of the source must be up to date, and its
 /// environment recorded, which goes with the copy. The source is read in one snapshot, and then
-/// compared row by row with the target in another one, so that what was written to it meanwhile is
-/// found as a difference. Blocks.
+/// compared row by row with the target in another one, so that writes during the copy are found as
+/// differences. Blocks.
 ///
 /// # Errors
 ///

@@ -27,7 +27,7 @@ use crate::records::history::{Month, partitions};
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
-/// The table in which diesel records the migrations that are applied.
+/// diesel's table of applied migrations.
 pub(crate) const MIGRATIONS_TABLE: &str = "__diesel_schema_migrations";
 /// A table of every layout of a register.
 const TRAINEES: &str = "trainees";
@@ -40,7 +40,7 @@ pub enum Goal<'a> {
     /// To the migration of this name, such as `2026-11-26-000001_register` or its number alone.
     /// Those behind it are taken back, and what only they have room for is lost.
     Migration(&'a str),
-    /// The same, unless a table with rows would be dropped by that.
+    /// Like `Migration`, unless a table with rows would be dropped.
     MigrationKeepingTables(&'a str),
 }
 
@@ -83,14 +83,14 @@ impl Migrations {
 /// Reads and changes the schema of one database.
 pub(crate) struct Migrator<'a> {
     connection: &'a mut DatabaseConnection,
-    /// Makes the connection for what runs outside a transaction, while the other one holds the
-    /// lock. Without it there is no lock then, and nobody else may be at work on the schema.
+    /// Opens the connection for migrations outside a transaction, while the other connection holds
+    /// the lock. Without it there is no lock, and no other process may change the schema.
     connections: Option<&'a Connections>,
     policy: RetryPolicy,
     migrations: Migrations,
 }
 
-/// Brings the schema of a database that nobody else uses to the goal.
+/// Brings the schema of an otherwise unused database to the goal.
 pub(crate) fn bring_to(
     connection: &mut DatabaseConnection,
     goal: Goal<'_>,
@@ -98,7 +98,7 @@ pub(crate) fn bring_to(
     Migrator::new(connection).bring_to(goal)
 }
 
-/// As [`Migrator::set_up`], for a database that nobody else uses.
+/// Like [`Migrator::set_up`], for an otherwise unused database.
 pub(crate) fn set_up(
     connection: &mut DatabaseConnection,
     goal: Goal<'_>,
@@ -108,7 +108,7 @@ pub(crate) fn set_up(
 }
 
 impl<'a> Migrator<'a> {
-    /// For a database that nobody else uses.
+    /// For an otherwise unused database.
     pub(crate) fn new(connection: &'a mut DatabaseConnection) -> Self {
         Self {
             connection,
@@ -199,9 +199,8 @@ impl<'a> Migrator<'a> {
         })
     }
 
-    /// Makes the partitions of the history for the present month and for those to come. Where
-    /// somebody is in the way, a server does so later, and what is written meanwhile has its place
-    /// in the default partition.
+    /// Creates the partitions of the history for the present and the next months. If a lock
+    /// prevents it, a server creates them later; until then, rows go to the default partition.
     fn make_partitions(&mut self) -> Result<(), StorageError> {
         let present = Month::from_day(Utc::now().date_naive());
         if partitions::missing(self.connection, present)?.is_empty() {
@@ -279,7 +278,7 @@ fn filled_tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, Sto
     Ok(filled)
 }
 
-/// Fails when one of the tables is gone, by which the transaction is undone.
+/// Fails if one of the tables is gone, which rolls the transaction back.
 fn require_tables(
     connection: &mut DatabaseConnection,
     mut tables: Vec<String>,

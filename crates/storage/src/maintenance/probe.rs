@@ -1,8 +1,8 @@
 //! Asks whether the database answers, by connections of its own.
 //!
-//! It stands in no queue and takes nothing from the pools, so a store that is busy is not taken for
-//! one whose database is away. How long somebody waits for the answer is for the caller to say; on
-//! PostgreSQL each step has a limit of its own, so that the next question can be asked.
+//! The probe uses no queue and no pool, so a busy store is not reported as an unavailable database.
+//! The caller decides how long to wait for the result. On PostgreSQL each step has its own limit,
+//! so that the next probe can start.
 
 use std::fmt;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use crate::store::Store;
 
 /// The tables that an erasure changes. A statement for each, since none of them may be in a
 /// transaction. Indexes are cleaned also when few rows are gone, statistics with values of rows are
-/// made anew, and nobody waits for the end of a table to be cut off.
+/// renewed, and no session waits for the truncation of a table.
 const POSTGRES: [&str; 6] = [
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) trainees",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) changes",
@@ -24,7 +24,7 @@ const POSTGRES: [&str; 6] = [
 /// How much of it is reclaimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reclaim {
-    /// On SQLite the file is built anew, during which nobody else writes.
+    /// On SQLite the file is rebuilt; other writers wait.
     Everything,
     /// On SQLite the free space of the file stays: it may hold earlier versions of rows.
     LogOnly,
@@ -38,8 +38,8 @@ struct Checkpoint {
 }
 
 impl Store {
-    /// Reclaims the space of rows that are gone, so that nothing of them is left. Blocks; servers
-    /// go on meanwhile.
+    /// Reclaims the space of deleted rows, so that no data of them is left. Blocks; servers may
+    /// run.
     ///
     /// # Errors
     ///

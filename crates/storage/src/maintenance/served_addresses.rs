@@ -1,4 +1,4 @@
-//! The addresses at which the pages of a register were served last, for commands that print a link.
+//! The last addresses of a register's pages, for commands that print a link.
 
 use crate::base::register_setting::{read, write};
 use crate::error::StorageError;
@@ -37,7 +37,7 @@ impl Session<'_> {
         }))
     }
 
-    /// Records the addresses, in place of those of the last server. An empty text stands for pages
+    /// Records the addresses, and replaces those of the last server. An empty text stands for pages
     /// that are not served.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! Whether a SQLite database has one server, as it should.
 //!
 //! Several processes can use one file, so a second server does no damage: the two keep each other
-//! waiting, and each counts requests for itself. The lock is `flock`, of which SQLite and the
-//! commands know nothing: SQLite uses `fcntl`.
+//! waiting, and each counts requests for itself. The lock is `flock`, which SQLite and the commands
+//! do not use: SQLite uses `fcntl`.
 
 use std::fs::File;
 

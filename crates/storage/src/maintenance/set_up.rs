@@ -68,7 +68,7 @@ impl Store {
     ///
     /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`],
     /// [`StorageError::Migration`], [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
-    /// [`StorageError::CorruptSetting`], after which nothing was changed; [`DatabaseError::Connection`];
+    /// [`StorageError::CorruptSetting`], without any change; [`DatabaseError::Connection`];
     /// [`DatabaseError::Busy`]; [`DatabaseError::Marker`].
     pub fn set_up(
         &self,

@@ -2,8 +2,8 @@
 //!
 //! A statement is planned once on each connection, on the first day of a register while the table
 //! is empty. To the planner all indexes cost the same then, and it takes whichever: also to find a
-//! trainee by its identifier it may pass by all trainees of the provider. New statistics have
-//! PostgreSQL plan anew. Autovacuum makes them a minute or more later, when a provider may have
+//! trainee by its identifier it may scan all trainees of the provider. New statistics make
+//! PostgreSQL plan again. Autovacuum makes them a minute or more later, when a provider may have
 //! sent thousands; so servers make them themselves.
 
 use database::connection::DatabaseConnection;
@@ -30,8 +30,8 @@ struct Due {
 }
 
 impl Session<'_> {
-    /// Whether the register has grown so much that there should be new statistics; nothing on
-    /// SQLite, which plans without any.
+    /// Whether the register has grown enough for new statistics. Always `false` on SQLite, which
+    /// plans without statistics.
     ///
     /// # Errors
     ///
@@ -46,7 +46,8 @@ impl Session<'_> {
         Ok(Some(found.is_some_and(|found| found.due)))
     }
 
-    /// Makes statistics of the trainees, by which PostgreSQL plans all statements about them anew.
+    /// Renews the statistics of the trainees; PostgreSQL then plans all statements about them
+    /// again.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ impl Store {
             .establish()
             .and_then(|mut connection| begin_to_write(&mut connection))
         {
-            // That somebody else writes says nothing against it.
+            // Another writer does not make the database read-only.
             Err(DatabaseError::Busy) => Ok(()),
             outcome => Ok(outcome?),
         }

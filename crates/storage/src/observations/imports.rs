@@ -1,4 +1,4 @@
-//! The imports of files: what kind, when, by whom, what became of the rows, and which were refused.
+//! The imports of files: kind, time, actor, counts of rows, and refused rows.
 //!
 //! A problem is stored with its line and its words, which hold no value of a record. An import is
 //! kept as long as an entry of the activity log.
@@ -23,7 +23,7 @@ pub enum ImportKind {
     Schools,
     /// Training partners.
     Partners,
-    /// Trainees, to whom what the registry does was done.
+    /// Registry actions on trainees.
     Trainees,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for ImportKind {
 pub struct ImportCounts {
     /// Rows of what was not there before.
     pub added: u64,
-    /// Rows by which something was changed.
+    /// Rows that changed data.
     pub changed: u64,
     /// Rows that said what was known already.
     pub unchanged: u64,
@@ -61,9 +61,9 @@ pub struct ImportCounts {
 /// A row that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedLine {
-    /// The line on which it begins, counted from 1.
+    /// The first line of the row, from 1.
     pub line: u64,
-    /// Why, without any value of a record.
+    /// The reason, without any value of a record.
     pub problem: String,
 }
 
@@ -78,8 +78,7 @@ pub struct NewImport {
     pub counts: ImportCounts,
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedLine>,
-    /// Of a file that was not done to its end: the first line of which it is not certain that it
-    /// was done, counted from 1.
+    /// For an incomplete import: the first line that may not be imported, from 1.
     pub stopped_at_line: Option<u64>,
 }
 
@@ -101,8 +100,7 @@ pub struct ImportRecord {
     pub counts: ImportCounts,
     /// How many rows were refused.
     pub refused: u64,
-    /// Of a file that was not done to its end: the first line of which it is not certain that it
-    /// was done, counted from 1.
+    /// For an incomplete import: the first line that may not be imported, from 1.
     pub stopped_at_line: Option<u64>,
 }
 
@@ -211,7 +209,7 @@ impl Session<'_> {
         Ok(id)
     }
 
-    /// Imports, newest first, so many at most; those before the one with this number.
+    /// Up to `most` imports, newest first, before the one with the number `before`.
     ///
     /// # Errors
     ///
@@ -261,7 +259,7 @@ impl Session<'_> {
         Ok(Some((record(found)?, refused.collect())))
     }
 
-    /// Removes so many imports at most that are no longer kept, and says how many there were.
+    /// Removes up to `most` expired imports. Returns the number of removed ones.
     ///
     /// # Errors
     ///

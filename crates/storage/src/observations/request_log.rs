@@ -1,12 +1,12 @@
 //! The log of requests: of each provider the refused requests of the last [`KEPT_DAYS`] days and
 //! the last accepted ones, with what was asked and answered, and the codes and fields of problems.
 //!
-//! It is bounded: what is over [`LogLimits`] is removed by whoever adds, and what is old by the
-//! maintenance of the servers. Every row is found by its provider and its time, and no statement
-//! goes through the table.
+//! The log is bounded: adding removes entries over [`LogLimits`], and the maintenance of the
+//! servers removes old ones. Every row is found by its provider and its time, and no statement goes
+//! through the table.
 //!
-//! This module knows nothing of what versions, endpoints and fields are; whoever adds must take
-//! them from a bounded set, and nothing of a body and no value may be among them.
+//! This module does not know versions, endpoints and fields. The caller must take their names from
+//! a bounded set, without any part of a body and without values.
 
 use std::collections::BTreeSet;
 
@@ -30,9 +30,9 @@ pub const KEPT_DAYS: i64 = 30;
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It was answered with an error.
+    /// Answered with an error.
     Refused,
-    /// It was answered as it was asked.
+    /// Answered as requested.
     Accepted,
 }
 
@@ -104,7 +104,7 @@ pub struct LoggedRequest {
     pub version: String,
     /// The endpoint.
     pub endpoint: String,
-    /// The method with which it was asked.
+    /// The HTTP method.
     pub method: String,
     /// The status of the reply.
     pub status: u16,
@@ -247,7 +247,7 @@ impl Session<'_> {
     }
 
     /// Removes the oldest requests of a provider with that outcome up to
-    /// [`Session::newest_surplus_request`], so many at most, and returns how many there were.
+    /// [`Session::newest_surplus_request`], at most `most`, and returns their number.
     ///
     /// # Errors
     ///
@@ -286,7 +286,7 @@ impl Session<'_> {
         Ok(diesel::delete(surplus).execute(self.connection)?)
     }
 
-    /// Removes requests that are no longer kept, so many at most, and returns how many there were.
+    /// Removes up to `most` expired requests. Returns the number of removed ones.
     ///
     /// # Errors
     ///

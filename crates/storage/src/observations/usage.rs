@@ -9,8 +9,8 @@
 //! Several servers add to the same rows. Each adds its own in the order of the keys, so they wait
 //! for each other and never in a circle.
 //!
-//! This module knows nothing of what versions, endpoints and names are; whoever counts must take
-//! them from a bounded set.
+//! This module does not know versions, endpoints and names. The caller must take them from a
+//! bounded set.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub struct CheckCount {
     pub token_id: i64,
     /// The label of the version.
     pub version: String,
-    /// The label of the version in which they were tried.
+    /// The label of the version that they were tried in.
     pub against: String,
     /// How many there were.
     pub checked: i64,
@@ -78,7 +78,7 @@ pub struct ProblemCount {
     pub token_id: i64,
     /// The label of the version.
     pub version: String,
-    /// The label of the version in which they were tried.
+    /// The label of the version that they were tried in.
     pub against: String,
     /// The field, as that version calls it.
     pub field: String,
@@ -199,8 +199,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Removes counts of days that are no longer kept, so many of each kind at most, and returns
-    /// how many there were of the kind that had most.
+    /// Removes counts of expired days, up to `most` of each kind. Returns the largest number of
+    /// removed ones of a kind.
     ///
     /// # Errors
     ///

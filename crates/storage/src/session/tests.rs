@@ -1,4 +1,4 @@
-//! Tests of sessions: which records a token opens.
+//! Tests of authentication and of recording token use.
 
 use chrono::TimeDelta;
 
@@ -12,7 +12,7 @@ use crate::error::Refusal;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 
 #[test]
-fn a_token_opens_its_provider() {
+fn token_opens_its_provider() {
     let register = Register::with_provider();
     let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
     assert_eq!(
@@ -36,7 +36,7 @@ fn a_token_opens_its_provider() {
 }
 
 #[test]
-fn a_token_is_refused_from_the_start_of_the_day_on_which_it_expires() {
+fn token_is_refused_from_start_of_its_expiry_date() {
     let register = Register::with_provider();
     let expires_on = NaiveDate::from_ymd_opt(2026, 3, 10);
     let (token, _) = register
@@ -57,7 +57,7 @@ fn a_token_is_refused_from_the_start_of_the_day_on_which_it_expires() {
 }
 
 #[test]
-fn a_closed_provider_has_no_use_of_its_tokens_and_gets_no_new_ones() {
+fn tokens_of_closed_provider_are_refused_and_not_issued() {
     let register = Register::with_provider();
     let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
     register
@@ -72,7 +72,7 @@ fn a_closed_provider_has_no_use_of_its_tokens_and_gets_no_new_ones() {
 }
 
 #[test]
-fn the_use_of_a_token_is_recorded_once_a_day() {
+fn token_use_is_recorded_once_a_day() {
     let register = Register::with_provider();
     let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
     let use_token = || {
@@ -93,7 +93,7 @@ fn the_use_of_a_token_is_recorded_once_a_day() {
         .read(|session| session.list_tokens(Some(UKPRN)))
         .unwrap();
     assert_eq!(listed[0].last_used_on, NaiveDate::from_ymd_opt(2026, 3, 3));
-    // The day of a clock that was wrong does not stay.
+    // A date from a wrong clock is replaced.
     register.clock.set("2026-06-03");
     assert!(!use_token());
     register.clock.set("2026-03-04");
@@ -101,7 +101,7 @@ fn the_use_of_a_token_is_recorded_once_a_day() {
 }
 
 #[test]
-fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
+fn authenticating_to_change_finds_and_locks_trainee_of_token_provider() {
     let register = Register::with_provider();
     register.add_trainee("ours");
     register
@@ -122,8 +122,8 @@ fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
                 .map(drop)
         })
         .unwrap();
-    // Whether the token opens records, whether the trainee is among them, and whether others can
-    // lock it.
+    // Returns whether the token is valid, whether the trainee is found, and whether another
+    // transaction can lock the trainee.
     let to_change = |token: &Token, trainee_id: &'static str| {
         let digest = TokenDigest::from_text(token.reveal());
         let mut other = register.second_connection();
@@ -147,8 +147,8 @@ fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
     assert_eq!(to_change(&revoked, "ours").unwrap(), (false, false, true));
 }
 
-/// Whether another transaction could lock the only trainee at once. On SQLite there are no locks of
-/// rows.
+/// Whether another transaction can lock the only trainee without waiting. Always true on SQLite,
+/// which has no row locks.
 fn lockable(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     let DatabaseConnection::Postgres(inner) = connection else {
         return Ok(true);

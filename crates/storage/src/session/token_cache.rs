@@ -1,7 +1,7 @@
-//! The tokens that a connection to SQLite found valid.
+//! A cache of valid tokens for one read connection to SQLite.
 //!
-//! A connection that cannot write knows whether anything was committed to the file since it last
-//! read. While nothing was, tokens are what they were.
+//! `PRAGMA data_version` tells a read connection whether the file has changed since its last read.
+//! Cached tokens stay valid until the file changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use std::sync::Arc;
 use crate::base::token::TokenDigest;
 use crate::session::{Provider, UsedToken};
 
-/// The most tokens that are kept for one connection. When there are more, all are forgotten.
+/// The maximum number of cached tokens for one connection. A full cache is cleared.
 const MAX_TOKENS: usize = 4_096;
 
-/// The tokens that a connection to SQLite found valid in the present state of the database.
+/// The valid tokens of one data version of a SQLite database.
 #[derive(Default)]
 pub(crate) struct TokenCache {
-    /// The number of that state, which means something on this connection only.
+    /// The data version of the cached tokens. Comparable on this connection only.
     data_version: i64,
     tokens: HashMap<TokenDigest, (Arc<Provider>, UsedToken)>,
 }
 
 impl TokenCache {
-    /// Those of the state that the transaction of the connection sees, which has this number: none
-    /// if it is a new one.
-    pub(crate) fn at(&mut self, data_version: i64) -> &mut Self {
+    /// Clears the cache when the data version has changed. `data_version` is that of the current
+    /// transaction.
+    pub(crate) fn for_data_version(&mut self, data_version: i64) -> &mut Self {
         if self.data_version != data_version {
             self.data_version = data_version;
             self.tokens.clear();
@@ -35,7 +35,7 @@ impl TokenCache {
         self.tokens.get(digest)
     }
 
-    /// Adds a token that was found valid in this state.
+    /// Adds a token that is valid in the current data version.
     pub(crate) fn insert(
         &mut self,
         digest: &TokenDigest,

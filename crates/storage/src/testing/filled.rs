@@ -1,4 +1,4 @@
-//! Databases of either kind, with rows in every table.
+//! Databases on SQLite or PostgreSQL, empty or with rows in every table.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use test_support::{Database, Kind};
 use crate::maintenance::copy::tables;
 use crate::maintenance::migrations::{Goal, bring_to};
 
-/// A connection of one's own.
+/// Opens a connection.
 pub(crate) fn connect(url: &str) -> DatabaseConnection {
     Connections::from_url(url).unwrap().establish().unwrap()
 }
@@ -22,8 +22,8 @@ pub(crate) fn empty(kind: Kind) -> Database {
     database
 }
 
-/// A database with rows in every table, and so many trainees. Keys have gaps, and the last ones are
-/// given away already.
+/// A database with rows in every table and `trainees` trainees. Keys have gaps, and the sequences
+/// are past the highest keys.
 pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
     let database = empty(kind);
     let mut connection = connect(database.url());
@@ -114,14 +114,11 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
     database
 }
 
-/// How many rows each copied table has that is there.
+/// The number of rows of each copied table that exists in the database.
 pub(crate) fn counts(connection: &mut DatabaseConnection) -> Vec<(&'static str, i64)> {
-    let there = catalog::tables(connection).unwrap();
-    let known = tables::copied()
-        .filter(|table| there.iter().any(|name| name == table))
-        .collect::<Vec<_>>();
-    known
-        .into_iter()
+    let existing = catalog::tables(connection).unwrap();
+    tables::copied()
+        .filter(|table| existing.iter().any(|name| name == table))
         .map(|table| (table, catalog::count(connection, table).unwrap()))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Counts in memory, and their way to a store.
+//! Tests of counting in memory and of flushing to a store.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -22,7 +22,7 @@ use super::*;
 
 const UKPRN: &str = "10000001";
 
-/// A store with one token, whose number is 1.
+/// A store with one token, number 1.
 fn store(database: &Database) -> Store {
     let time = Arc::new(AtomicI64::new(at(0).timestamp_millis()));
     let clock = Clock::from_fn(move || {
@@ -59,7 +59,7 @@ fn write_to(
     store.write_blocking(job).unwrap();
 }
 
-/// So many seconds after noon.
+/// The time that is the given number of seconds after noon.
 fn at(seconds: i64) -> DateTime<Utc> {
     let noon: DateTime<Utc> = "2026-03-02T12:00:00Z".parse().unwrap();
     noon + TimeDelta::seconds(seconds)
@@ -91,9 +91,10 @@ fn flush(usage: &Usage, store: &Store) -> Result<(), StorageError> {
 }
 
 #[test]
-fn requests_and_the_names_in_them_are_counted_and_written_once() {
+fn requests_and_names_are_counted_and_written_once() {
     let database = Database::fresh();
-    let (usage, store) = (Usage::default(), store(&database));
+    let usage = Usage::default();
+    let store = store(&database);
     for (seconds, names) in [
         (1, vec![]),
         (3, vec!["a_name"]),
@@ -126,9 +127,10 @@ fn requests_and_the_names_in_them_are_counted_and_written_once() {
 }
 
 #[test]
-fn more_counts_than_one_job_takes_are_all_written() {
+fn counts_beyond_one_batch_are_all_written() {
     let database = Database::fresh();
-    let (usage, store) = (Usage::default(), store(&database));
+    let usage = Usage::default();
+    let store = store(&database);
     let names: Vec<&'static str> = (0..2 * BATCH)
         .map(|number| &*format!("name_{number}").leak())
         .collect();
@@ -139,9 +141,10 @@ fn more_counts_than_one_job_takes_are_all_written() {
 
 #[test]
 fn counts_are_kept_while_the_store_does_not_answer() {
-    // The one writer of SQLite can be kept busy.
+    // SQLite has one writer, so a test can keep it busy.
     let database = Database::fresh_on(Kind::Sqlite);
-    let (usage, store) = (Usage::default(), store(&database));
+    let usage = Usage::default();
+    let store = store(&database);
     usage.count(&request(1), &["a_name"]);
     let small = Store::open(
         database.url(),
@@ -165,7 +168,7 @@ fn counts_are_kept_while_the_store_does_not_answer() {
         has_begun.recv().unwrap();
         let waits = rt::System::new()
             .block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
-        assert!(waits.is_none(), "there was nothing to wait for");
+        assert!(waits.is_none(), "the flush did not wait");
         let refused = flush(&usage, &small).unwrap_err();
         go_on.send(()).unwrap();
         assert!(refused.is_temporary(), "{refused:?}");
@@ -177,9 +180,10 @@ fn counts_are_kept_while_the_store_does_not_answer() {
 }
 
 #[test]
-fn the_last_flush_waits_for_the_one_that_is_under_way() {
+fn last_flush_waits_for_running_flush() {
     let database = Database::fresh();
-    let (usage, store) = (Usage::default(), store(&database));
+    let usage = Usage::default();
+    let store = store(&database);
     let names: Vec<&'static str> = (0..3 * BATCH)
         .map(|number| &*format!("name_{number}").leak())
         .collect();
@@ -189,7 +193,7 @@ fn the_last_flush_waits_for_the_one_that_is_under_way() {
         assert!(under_way.as_mut().now_or_never().is_none());
         let Either::Left((first, last)) = select(under_way, Box::pin(usage.flush(&store))).await
         else {
-            panic!("the last flush has ended before the other one");
+            panic!("the last flush ended before the running one");
         };
         first.unwrap();
         last.await.unwrap();
@@ -198,9 +202,10 @@ fn the_last_flush_waits_for_the_one_that_is_under_way() {
 }
 
 #[test]
-fn what_the_store_will_never_take_is_given_up() {
+fn counts_that_store_rejects_permanently_are_dropped() {
     let database = Database::fresh();
-    let (usage, store) = (Usage::default(), store(&database));
+    let usage = Usage::default();
+    let store = store(&database);
     usage.count(
         &Counted {
             token: 99,
@@ -215,7 +220,7 @@ fn what_the_store_will_never_take_is_given_up() {
 }
 
 #[test]
-fn there_is_room_for_so_many_counts_and_no_more() {
+fn counts_beyond_limit_are_dropped() {
     let usage = Usage::default();
     let token = |token| Counted {
         token,
@@ -223,15 +228,16 @@ fn there_is_room_for_so_many_counts_and_no_more() {
     };
     let most = i64::try_from(MAX_COUNTS).unwrap();
     (0..most + 5).for_each(|number| usage.count(&token(number), &[]));
-    // What has its place already is counted as before.
+    // A count with an existing key is still counted.
     usage.count(&token(0), &[]);
     usage.with(|counts| assert_eq!((counts.requests.len(), counts.dropped), (MAX_COUNTS, 5)));
 }
 
 #[test]
-fn a_write_that_was_tried_is_counted_with_what_stands_against_it() {
+fn checked_write_is_counted_with_its_problems() {
     let database = Database::fresh();
-    let (usage, store) = (Usage::default(), store(&database));
+    let usage = Usage::default();
+    let store = store(&database);
     let version = versions::all().iter().next().unwrap().version.label;
     let checked = Checked {
         day: at(0).date_naive(),
@@ -248,7 +254,8 @@ fn a_write_that_was_tried_is_counted_with_what_stands_against_it() {
     flush(&usage, &store).unwrap();
     let (checks, problems) = store
         .read_blocking::<_, StorageError>(|session| {
-            let (version, against) = (version.to_string(), newest().to_string());
+            let version = version.to_string();
+            let against = newest().to_string();
             let since = at(0).date_naive();
             Ok((
                 session.checks_since(since, &version, &against)?,

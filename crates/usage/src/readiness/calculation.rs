@@ -1,4 +1,4 @@
-//! How the readiness of a version is put together from what the store knows.
+//! Calculates the readiness of a version from stored counts.
 
 use std::collections::BTreeMap;
 
@@ -21,22 +21,22 @@ use super::{
 };
 use crate::counts::NO_NAME;
 
-/// What the store knows.
+/// Data read from the store.
 pub(super) struct Known {
-    /// The UKPRN of the only provider that is looked at, where not all are.
+    /// The UKPRN of the only provider in the report, or `None` for all providers.
     pub(super) provider: Option<String>,
-    /// Those that are looked at, by their numbers.
+    /// The tokens of the report, by number.
     pub(super) tokens: BTreeMap<i64, TokenRecord>,
-    /// In the days that are looked at.
+    /// The requests on the days of the report.
     pub(super) recent: Vec<UsageTotal>,
-    /// The first day that is counted of those that are kept.
+    /// The first day with a kept count.
     pub(super) counted_since: Option<NaiveDate>,
     pub(super) checks: Vec<CheckTotal>,
     pub(super) problems: Vec<ProblemTotal>,
 }
 
 impl Known {
-    /// What is known of all tokens, or of those of a provider; nothing yet of how writes fared.
+    /// Loads the counts of all tokens, or of a provider's tokens, without the results of checks.
     pub(super) fn load(
         session: &mut Session<'_>,
         since: NaiveDate,
@@ -55,7 +55,7 @@ impl Known {
         Ok(known)
     }
 
-    /// Reads how the writes of a version fared, and says who used it.
+    /// Loads the results of checks of a version, and calculates its report.
     pub(super) fn look_into(
         &mut self,
         session: &mut Session<'_>,
@@ -64,10 +64,8 @@ impl Known {
         since: NaiveDate,
         until: NaiveDate,
     ) -> Result<VersionReadiness, StorageError> {
-        let (label, against) = (
-            served.version.label.to_string(),
-            newest.version.label.to_string(),
-        );
+        let label = served.version.label.to_string();
+        let against = newest.version.label.to_string();
         self.checks = session.checks_since(since, &label, &against)?;
         self.problems = session.problems_since(since, &label, &against)?;
         let weeks = ReadinessWeek::load_for_tokens(session, &label, &against, |token| {
@@ -89,15 +87,14 @@ impl Known {
         })
     }
 
-    /// The numbers of the tokens that are looked at, where not all are.
+    /// The numbers of the tokens in the report, or `None` for all tokens.
     fn chosen_tokens(&self) -> Option<Vec<i64>> {
         self.provider
             .as_ref()
             .map(|_| self.tokens.keys().copied().collect())
     }
 
-    /// Who used a version in those days, the last one among them. The weeks and the last use are
-    /// not looked at.
+    /// Calculates who used a version from `since` to `until`, without the weeks and the last use.
     pub(super) fn readiness(
         &self,
         served: &Served,
@@ -136,7 +133,7 @@ impl Known {
         }
     }
 
-    /// What was sent to a version with the tokens that are looked at, each with its token.
+    /// The requests to a version with the tokens of the report, each with its token.
     fn version_totals<'a>(
         &'a self,
         label: &'a str,
@@ -255,10 +252,9 @@ impl Writes {
         Self::new(checked, valid)
     }
 
-    /// So many that were tried, and so many of them that would be accepted.
+    /// Creates the counts and the share of accepted writes.
     pub(super) fn new(checked: i64, valid: i64) -> Self {
-        // Tenths are as much as anybody reads, and there are far fewer writes than a float
-        // distinguishes.
+        // One decimal place is precise enough, and numbers of writes fit a float exactly.
         let percent =
             (checked > 0).then(|| (valid as f64 * 1_000.0 / checked as f64).round() / 10.0);
         Self {
@@ -270,7 +266,7 @@ impl Writes {
     }
 }
 
-/// Endpoints that end, in the version or in the newest one, or that the newest one does not have.
+/// Endpoints that are deprecated in the version or the newest one, or missing in the newest one.
 fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec<EndpointUse> {
     let requests = sums(whole.iter().map(|total| (&total.endpoint, total.requests)));
     let ending = requests.filter_map(|(endpoint, requests)| {
@@ -279,8 +275,7 @@ fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec
             .endpoints
             .all()
             .find(|known| known.to_string() == *endpoint)?;
-        // One that ends in the newest version is to be left as well, also where the older one does
-        // not say so.
+        // Deprecation in the newest version counts also if the older version does not announce it.
         let deprecation_in = |served: &Served| served.version.endpoints.deprecation(known);
         let deprecation = deprecation_in(served).or_else(|| deprecation_in(newest));
         let stays = newest.version.endpoints.has(known);
@@ -336,25 +331,26 @@ fn renamed_fields<'a>(
     fields
 }
 
-/// What a code means.
+/// The meaning of a code.
 fn meaning(code: &str) -> &'static str {
     let known = Code::ALL.iter().find(|known| known.name() == code);
-    known.map_or("The newest version has no place for the value.", |known| {
+    known.map_or("The newest version cannot hold the value.", |known| {
         known.meaning()
     })
 }
 
-/// What the rules of the newest version demand that those of the version do not, and the names of
-/// fields that it has changed.
+/// The rules of the newest version that are new compared with a version, and the names of fields
+/// that changed.
 struct NewRules {
     rules: Vec<RuleSummary>,
-    /// In requests: before, and now.
+    /// Names of fields in requests: old name to new name.
     names: BTreeMap<&'static str, &'static str>,
 }
 
 impl NewRules {
     fn between(served: &Served, newest: &Served) -> Self {
-        let (mut rules, mut names) = (Vec::new(), BTreeMap::new());
+        let mut rules = Vec::new();
+        let mut names = BTreeMap::new();
         for change in Difference::between(served, newest, Lists::embedded()).changes {
             match change.detail {
                 ChangeDetail::Rule(rule) => match rule.kind {
@@ -384,12 +380,12 @@ impl NewRules {
         Self { rules, names }
     }
 
-    /// The name of a field in the newest version.
+    /// The name of a field in the newest version, or `None` if it did not change.
     fn new_name(&self, before: &str) -> Option<&'static str> {
         self.names.get(before).copied()
     }
 
-    /// Those about a field, which may stand behind the name of its list.
+    /// The rules for a field. The field may have the name of its list before it.
     fn about(&self, field: &str) -> Vec<&'static str> {
         let name = field.rsplit('.').next().unwrap_or(field);
         self.rules
@@ -400,7 +396,7 @@ impl NewRules {
     }
 }
 
-/// Adds up what has the same key, in the order of the keys.
+/// Sums the counts of equal keys, in the order of the keys.
 fn sums<K: Ord>(counts: impl Iterator<Item = (K, i64)>) -> impl Iterator<Item = (K, i64)> {
     let mut sums: BTreeMap<K, i64> = BTreeMap::new();
     counts.for_each(|(key, count)| *sums.entry(key).or_default() += count);

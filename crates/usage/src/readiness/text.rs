@@ -1,4 +1,4 @@
-//! Readiness in words, to read on a terminal.
+//! Formats readiness reports as text for a terminal.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use storage::observations::usage::KEPT_DAYS;
 
 use super::{EndpointUse, FEW, ProviderUse, ReadinessWeek, Removal, VersionReadiness, Writes};
 
-/// Where it says how a version is removed.
+/// The document about removing a version.
 const HOW_TO_REMOVE: &str = "docs/adding-a-version.md";
 
 impl fmt::Display for VersionReadiness {
@@ -25,7 +25,7 @@ impl fmt::Display for VersionReadiness {
             "{version} from {since} to {until}; the newest version is {newest}"
         )?;
         if let Some(counted) = self.counted_since.filter(|counted| counted > since) {
-            writeln!(out, "Counts begin on {counted} only.")?;
+            writeln!(out, "The first counts are from {counted}.")?;
         }
         writeln!(out)?;
         if providers.is_empty() {
@@ -35,14 +35,11 @@ impl fmt::Display for VersionReadiness {
         let requests: i64 = providers.iter().map(|provider| provider.requests).sum();
         writeln!(
             out,
-            "providers that use it: {}, with tokens: {tokens}, requests: {requests}",
+            "providers: {}, tokens: {tokens}, requests: {requests}",
             providers.len()
         )?;
         if version == newest {
-            writeln!(
-                out,
-                "It is the newest version: there is nothing to move to."
-            )?;
+            writeln!(out, "This is the newest version; no migration is needed.")?;
         } else {
             writeln!(out, "{}", self.tried(self.writes))?;
         }
@@ -56,7 +53,7 @@ impl fmt::Display for VersionReadiness {
 }
 
 impl VersionReadiness {
-    /// That nobody uses it, and since when.
+    /// Writes that no provider uses the version, and since when.
     fn unused(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             version,
@@ -64,34 +61,32 @@ impl VersionReadiness {
             until,
             ..
         } = self;
-        let nobody = self
+        let subject = self
             .provider
             .as_ref()
-            .map_or("Nobody has".to_owned(), |ukprn| {
+            .map_or("No provider has".to_owned(), |ukprn| {
                 format!("Provider {ukprn} has not")
             });
         match (&self.last_use, self.counted_since) {
             (Some(last), _) => {
-                let (day, provider, id) = (
-                    timestamp(last.seen.at),
-                    &last.provider,
-                    &last.seen.request_id,
-                );
+                let day = timestamp(last.seen.at);
+                let provider = &last.provider;
+                let id = &last.seen.request_id;
                 writeln!(
                     out,
-                    "{nobody} used {version} since {day}, when provider {provider} did (request {id})."
+                    "{subject} used {version} since {day}; the last request {id} came from provider {provider}."
                 )?;
             }
             (None, Some(counted)) => {
                 writeln!(
                     out,
-                    "{nobody} used {version} since {counted}, when the counts of {KEPT_DAYS} days begin."
+                    "{subject} used {version} since {counted}, the first day with counts (kept for {KEPT_DAYS} days)."
                 )?;
             }
             (None, None) => {
                 writeln!(
                     out,
-                    "Nothing was counted of any version, so nothing can be said of this one."
+                    "No version has counts yet, so the use of this version is unknown."
                 )?;
                 return Ok(());
             }
@@ -102,10 +97,10 @@ impl VersionReadiness {
                 let days = (*until - *since).num_days() + 1;
                 writeln!(
                     out,
-                    "That is too short to say that it can be removed; look again when {days} days are counted."
+                    "The counts are too recent for a verdict; check again when they cover {days} days."
                 )
             }
-            Removal::Possible => writeln!(out, "It can be removed: see {HOW_TO_REMOVE}."),
+            Removal::Possible => writeln!(out, "The version can be removed: see {HOW_TO_REMOVE}."),
         }
     }
 
@@ -125,7 +120,8 @@ impl VersionReadiness {
             last.request_id
         )?;
         for token in &provider.tokens {
-            let (at, id) = (timestamp(token.last.at), &token.last.request_id);
+            let at = timestamp(token.last.at);
+            let id = &token.last.request_id;
             writeln!(
                 out,
                 "  token {} {}: {}, last {at} (request {id})",
@@ -163,31 +159,31 @@ impl VersionReadiness {
                 .unwrap_or_default();
             writeln!(
                 out,
-                "  name that changes: {}{after}, writes: {}",
+                "  renamed field: {}{after}, writes: {}",
                 field.before, field.writes
             )?;
         }
         for newer in &provider.newer {
             writeln!(
                 out,
-                "  uses {} too, requests: {}",
+                "  also uses {}, requests: {}",
                 newer.version, newer.requests
             )?;
         }
         Ok(())
     }
 
-    /// How writes fared, and on how many it rests.
+    /// Describes the results of checked writes.
     fn tried(&self, writes: Writes) -> String {
         let newest = self.newest;
         if writes.percent.is_none() {
-            return format!("No write was tried in {newest}.");
+            return format!("No write was checked against {newest}.");
         }
-        format!("writes tried in {newest}: {}", share(writes))
+        format!("writes checked against {newest}: {}", share(writes))
     }
 }
 
-/// How many writes were accepted, of how many, with the share.
+/// Formats the number of checked writes and the accepted share.
 fn share(
     Writes {
         checked,
@@ -198,14 +194,14 @@ fn share(
 ) -> String {
     let percent = percent.unwrap_or_default();
     let few = if few {
-        format!("; fewer than {FEW} writes say little")
+        format!("; unreliable below {FEW} writes")
     } else {
         String::new()
     };
-    format!("{checked}, accepted there too: {valid} ({percent} %{few})")
+    format!("{checked}, accepted: {valid} ({percent} %{few})")
 }
 
-/// An endpoint that ends.
+/// Describes the use of an endpoint that is deprecated or removed.
 fn ending(used: &EndpointUse) -> String {
     let EndpointUse {
         endpoint,
@@ -218,7 +214,7 @@ fn ending(used: &EndpointUse) -> String {
         .map_or_else(String::new, |other| format!("; use {other}"));
     let gone = removed_in.map_or_else(
         || "; the newest version does not have it".to_owned(),
-        |label| format!(", gone in {label}"),
+        |label| format!(", removed in {label}"),
     );
-    format!("endpoint that ends: {endpoint}, requests: {requests}{instead}{gone}")
+    format!("deprecated endpoint: {endpoint}, requests: {requests}{instead}{gone}")
 }

@@ -1,4 +1,4 @@
-//! How the share of writes moved that the newest version would accept, week by week.
+//! The weekly share of writes that the newest version would accept.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,26 @@ use storage::session::{ProviderSession, Session};
 use super::Writes;
 use crate::report::day;
 
-/// The weeks that are looked at, of which the present one is the last.
+/// The number of weeks in a report, including the current one.
 pub const WEEKS: u8 = 12;
 
-/// The accepted writes of one week that were tried in the newest version.
+/// The accepted writes of one week that were checked against the newest version.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ReadinessWeek {
-    /// The Monday with which the week begins, in UTC.
+    /// The Monday of the week, in UTC.
     #[serde(serialize_with = "day")]
     pub monday: NaiveDate,
-    /// Those that were tried.
+    /// The checked writes.
     #[serde(flatten)]
     pub writes: Writes,
 }
 
 impl ReadinessWeek {
-    /// The weeks in which the provider of the session sent writes to a version that were tried in
-    /// the newest one, oldest first.
+    /// Loads the weeks with checked writes of the session's provider to a version, oldest first.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database fails.
     pub fn load_own(
         session: &mut ProviderSession<'_>,
         version: Label,
@@ -46,7 +45,7 @@ impl ReadinessWeek {
         )?))
     }
 
-    /// The same of the tokens that the condition picks.
+    /// Loads the weeks of the tokens that match the condition.
     pub(super) fn load_for_tokens(
         session: &mut Session<'_>,
         version: &str,
@@ -79,12 +78,12 @@ fn by_week(days: Vec<CheckDay>) -> Vec<ReadinessWeek> {
     weeks.into_iter().map(week).collect()
 }
 
-/// The Monday with which the first of the weeks begins.
+/// The Monday of the first week.
 fn first_monday(today: NaiveDate) -> NaiveDate {
     monday(today) - TimeDelta::weeks(i64::from(WEEKS) - 1)
 }
 
-/// The Monday of the week of a day.
+/// The Monday of the week that contains the day.
 fn monday(day: NaiveDate) -> NaiveDate {
     day - TimeDelta::days(i64::from(day.weekday().num_days_from_monday()))
 }
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn days_of_one_week_are_added_from_monday_to_sunday() {
+    fn days_of_week_are_summed_from_monday_to_sunday() {
         let day = |day, token_id, checked, valid| CheckDay {
             day: date(day),
             token_id,
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_present_week_is_the_last_one() {
+    fn current_week_is_last_one() {
         assert_eq!(first_monday(date("2026-03-08")), date("2025-12-15"));
         assert_eq!(first_monday(date("2026-03-09")), date("2025-12-22"));
     }

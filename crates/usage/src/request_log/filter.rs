@@ -1,4 +1,4 @@
-//! Reads what somebody looks for in the log of requests.
+//! Parses filters of the log of requests.
 
 use std::ops::RangeInclusive;
 
@@ -9,19 +9,19 @@ use domain::Code;
 use http_kit::requests::timestamps::timestamp;
 use versions::REMOVED;
 
-/// Why something cannot be looked for.
+/// The reasons why a filter is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidFilter {
-    /// It is no status of a reply.
+    /// The text is not a status.
     #[error("a status is a number from 100 to 599, such as 422, or a class such as 4xx")]
     Statuses,
-    /// It is no time.
+    /// The text is not a time.
     #[error("a time is an ISO 8601 date, or a date and time such as 2026-10-05T09:00:00Z")]
     Time,
     /// The API has no such endpoint.
     #[error("an endpoint is a method and a path, such as POST /trainees")]
     Endpoint,
-    /// The API has, and had, no such version.
+    /// The API never had such a version.
     #[error(transparent)]
     Version(#[from] UnknownVersion),
     /// No problem has the code.
@@ -29,7 +29,7 @@ pub enum InvalidFilter {
     Code,
 }
 
-/// The statuses from a number or a class.
+/// Parses a status or a class of statuses.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn statuses(text: &str) -> Result<RangeInclusive<u16>, InvalidFilter> {
         .ok_or(InvalidFilter::Statuses)
 }
 
-/// A time.
+/// Parses a time.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn time(text: &str) -> Result<DateTime<Utc>, InvalidFilter> {
     timestamp(text).ok_or(InvalidFilter::Time)
 }
 
-/// An endpoint of the API, as it is logged.
+/// Parses an endpoint and returns its name in the log.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn endpoint(text: &str) -> Result<String, InvalidFilter> {
     known.ok_or(InvalidFilter::Endpoint)
 }
 
-/// The label of a version that is served, or was.
+/// Parses the label of a version that is or was served.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ pub fn version(text: &str) -> Result<String, InvalidFilter> {
     }
 }
 
-/// The code of a problem.
+/// Parses the code of a problem.
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_or_a_class_of_them_is_read() {
+    fn status_or_class_is_parsed_other_text_is_rejected() {
         assert_eq!(
             (statuses("422"), statuses("4xx")),
             (Ok(422..=422), Ok(400..=499))

@@ -1,23 +1,21 @@
-//! The problems of a refused request, as they are logged: codes, and fields as the version of the
-//! request spells them.
-//!
-//! No value and no name that only the client knows is among them.
+//! The problems of a refused request as they are logged: codes, and fields as the version of the
+//! request spells them. Values, and names that only the client has chosen, are left out.
 
 use storage::observations::request_log::LoggedProblem;
 
-/// The most problems that are logged of a request.
+/// The maximum number of logged problems of a request.
 const MAX_PROBLEMS: usize = 50;
 
-/// What was wrong with a request.
+/// The problems of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestProblems {
-    /// Codes and fields.
+    /// Codes and fields of the first problems.
     first: Vec<(&'static str, String)>,
     left_out: u32,
 }
 
 impl RequestProblems {
-    /// The first of these problems, as codes and fields.
+    /// Keeps the first of these problems.
     #[must_use]
     pub fn from_problems(problems: impl ExactSizeIterator<Item = (&'static str, String)>) -> Self {
         let left_out = problems.len().saturating_sub(MAX_PROBLEMS);
@@ -27,7 +25,7 @@ impl RequestProblems {
         }
     }
 
-    /// The first of these names of parameters. What is wrong with a parameter has no code.
+    /// Keeps the first of these names of parameters. Problems of parameters have no code.
     #[must_use]
     pub fn from_parameters(names: impl Iterator<Item = &'static str>) -> Self {
         Self {
@@ -39,7 +37,7 @@ impl RequestProblems {
         }
     }
 
-    /// The first ones, as they are stored.
+    /// The kept problems in the form of the store.
     #[must_use]
     pub fn logged(&self) -> Vec<LoggedProblem> {
         let logged = |(code, field): &(&str, String)| LoggedProblem {
@@ -49,7 +47,7 @@ impl RequestProblems {
         self.first.iter().map(logged).collect()
     }
 
-    /// How many more there were.
+    /// The number of problems beyond the kept ones.
     #[must_use]
     pub const fn left_out(&self) -> u32 {
         self.left_out

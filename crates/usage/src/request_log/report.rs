@@ -1,6 +1,6 @@
-//! What a provider is shown of its log of requests: pages of it, and what was refused most in a
-//! week, with the page about each problem. The command line prints it; the session of the provider
-//! leads to no other one.
+//! The report on the log of requests of a provider: pages of the log, and the most frequent
+//! refusals of a week with links to the documentation. The session of the provider limits the
+//! report to its own log.
 
 use adapter_kit::Label;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,37 +10,37 @@ use storage::session::ProviderSession;
 
 use http_kit::paths;
 
-/// The days that are looked at for what was refused most.
+/// The number of days of counted refusals.
 const DAYS: i64 = 7;
 
-/// What was refused most lately.
+/// The most frequent refusals of recent days.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedMost {
-    /// The time from which on requests are counted.
+    /// The start of counting.
     pub since: DateTime<Utc>,
-    /// The kinds of refusals, first the one with most requests.
+    /// The kinds of refusals, most frequent first.
     pub lines: Vec<RefusalLine>,
-    /// How many refused requests were counted.
+    /// The number of counted requests.
     pub counted: usize,
-    /// Whether these are all of them since that time; otherwise they are the newest.
+    /// Whether all refused requests since `since` were counted; otherwise only the newest.
     pub is_complete: bool,
 }
 
-/// Requests that were refused alike.
+/// Requests that were refused for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusalLine {
-    /// What they have in common.
+    /// The common properties of the requests.
     pub refusal: Refusal,
-    /// The path of the page about the problem; nothing where the version is no longer served.
+    /// The path of the documentation of the problem, or `None` if the version is no longer served.
     pub help: Option<String>,
 }
 
 impl RefusedMost {
-    /// What the provider of the session was refused most in the last seven days.
+    /// Loads the most frequent refusals of the session's provider in the last seven days.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database fails.
     pub fn load(session: &mut ProviderSession<'_>) -> Result<Self, StorageError> {
         let since = session.now() - TimeDelta::days(DAYS);
         let Refusals {
@@ -61,8 +61,8 @@ impl RefusedMost {
     }
 }
 
-/// The path of the page about a problem of a version, by its code or, where there is none, by the
-/// status: the page to which the reply has linked. Nothing where the version is no longer served.
+/// The path of the documentation of a problem of a version, by its code or else by the status. The
+/// reply has linked to the same page. Returns `None` if the version is no longer served.
 #[must_use]
 pub fn help(version: &str, code: &str, status: u16) -> Option<String> {
     let label: Label = version.parse().ok()?;
@@ -75,7 +75,7 @@ pub fn help(version: &str, code: &str, status: u16) -> Option<String> {
     Some(paths::problem(label, &anchor))
 }
 
-/// A problem in one word for the code, and the field.
+/// The code and the field of a problem, separated by a space.
 #[must_use]
 pub fn problem_text(LoggedProblem { code, field }: &LoggedProblem) -> String {
     [code.as_str(), field.as_str()]

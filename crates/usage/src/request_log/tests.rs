@@ -1,4 +1,4 @@
-//! Requests in memory, and their way to a store.
+//! Tests of the log in memory and of flushing to a store.
 
 use std::sync::mpsc;
 use std::thread;
@@ -30,7 +30,7 @@ const BOUNDS: Bounds = Bounds {
     slack: 0,
 };
 
-/// A store with one provider and one token, whose numbers are 1.
+/// A store with one provider and one token, both number 1.
 fn store(database: &Database) -> Store {
     let store = Store::open(database.url(), StoreOptions::default()).unwrap();
     store.migrate().unwrap();
@@ -89,7 +89,7 @@ fn logged(store: &Store) -> Vec<String> {
 }
 
 #[test]
-fn refused_requests_beyond_the_room_are_dropped_and_one_provider_leaves_room_for_others() {
+fn refused_requests_beyond_limits_are_dropped_per_provider() {
     let log = RequestLog::with_bounds(BOUNDS);
     let add = |provider, number| waiting(&log).add(provider, observed(number, 422));
     assert_eq!(
@@ -99,14 +99,14 @@ fn refused_requests_beyond_the_room_are_dropped_and_one_provider_leaves_room_for
     assert_eq!([1, 2, 3].map(|number| add(17, number)), [true, true, false]);
     assert!(
         waiting(&log).add(17, observed(9, 200)),
-        "accepted requests have room of their own"
+        "accepted requests have their own limit"
     );
     assert_eq!(waiting(&log).take().len(), 6);
-    assert!(add(1, 5), "what was taken leaves room");
+    assert!(add(1, 5), "taken requests free the limit");
 }
 
 #[test]
-fn newest_accepted_requests_wait() {
+fn newest_accepted_requests_are_kept() {
     let log = RequestLog::with_bounds(BOUNDS);
     for number in 0..10 {
         assert!(waiting(&log).add(1, observed(number, 200)));
@@ -120,7 +120,7 @@ fn newest_accepted_requests_wait() {
 }
 
 #[test]
-fn rate_limited_requests_wait_per_token_others_are_not_dropped() {
+fn rate_limited_requests_are_limited_per_token() {
     let log = RequestLog::with_bounds(BOUNDS);
     let add = |number, token, status| {
         waiting(&log).add(
@@ -139,26 +139,23 @@ fn rate_limited_requests_wait_per_token_others_are_not_dropped() {
             .collect()
     };
     assert_eq!([1, 2, 3, 4].map(|number| add(number, 1, 429)), [true; 4]);
-    assert!(add(5, 2, 429), "another token has its own");
-    assert!(!add(6, 2, 429), "there is no room");
+    assert!(add(5, 2, 429), "another token has its own limit");
+    assert!(!add(6, 2, 429), "the limit of the token is reached");
     let left = waiting(&log).take();
     assert_eq!([7, 8].map(|number| add(number, 1, 429)), [true; 2]);
     assert_eq!(
         waiting(&log).put_back(left),
         0,
-        "what is not written is not counted for these either"
+        "requests that are not written do not count for the limit"
     );
     assert_eq!(taken(), ["r7", "r8", "r5"]);
     assert_eq!([9, 10, 11].map(|number| add(number, 1, 429)), [true; 3]);
-    assert!(
-        add(12, 1, 422),
-        "they leave room for what was refused otherwise"
-    );
+    assert!(add(12, 1, 422), "other refused requests are not displaced");
     assert_eq!(taken(), ["r9", "r10", "r12"]);
 }
 
 #[test]
-fn the_surplus_of_a_provider_is_removed_when_enough_was_written() {
+fn surplus_is_removed_after_enough_writes() {
     let database = Database::fresh();
     let store = store(&database);
     let log = RequestLog::with_bounds(Bounds { slack: 4, ..BOUNDS });
@@ -169,11 +166,12 @@ fn the_surplus_of_a_provider_is_removed_when_enough_was_written() {
         flush(&log, &store).unwrap();
         logged(&store).len()
     });
-    // The first time nobody knows how many there were.
+    // Before the first removal, the number of stored requests is unknown.
     assert_eq!(counts, [2, 4, 6, 3, 5]);
 }
 
-/// Runs `during` while the store writes something else, which ends when it drops the sender.
+/// Runs `during` while the store is busy with another write, which ends when `during` drops the
+/// sender.
 fn while_the_store_writes(store: &Store, during: impl FnOnce(mpsc::Sender<()>)) {
     let (begun, has_begun) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
@@ -192,10 +190,11 @@ fn while_the_store_writes(store: &Store, during: impl FnOnce(mpsc::Sender<()>)) 
 }
 
 #[test]
-fn the_last_flush_returns_behind_the_one_under_way() {
-    // The one writer of SQLite can be kept busy.
+fn last_flush_waits_for_running_flush() {
+    // SQLite has one writer, so a test can keep it busy.
     let database = Database::fresh_on(Kind::Sqlite);
-    let (log, store) = (RequestLog::with_bounds(BOUNDS), store(&database));
+    let log = RequestLog::with_bounds(BOUNDS);
+    let store = store(&database);
     waiting(&log).add(1, observed(1, 422));
     while_the_store_writes(&store, |go_on| {
         rt::System::new().block_on(async {
@@ -207,7 +206,7 @@ fn the_last_flush_returns_behind_the_one_under_way() {
             assert_eq!(
                 waiting(&log).refused.load(Ordering::Relaxed),
                 1,
-                "it takes nothing before its turn"
+                "the second flush takes nothing while the first runs"
             );
             drop(go_on);
             let (under_way, last) = join(under_way, last).await;
@@ -219,7 +218,7 @@ fn the_last_flush_returns_behind_the_one_under_way() {
 }
 
 #[test]
-fn the_log_of_a_provider_stays_within_its_limits() {
+fn stored_log_of_provider_stays_within_limits() {
     let database = Database::fresh();
     let store = store(&database);
     let log = RequestLog::with_bounds(BOUNDS);
@@ -237,10 +236,11 @@ fn the_log_of_a_provider_stays_within_its_limits() {
 }
 
 #[test]
-fn refused_requests_are_kept_while_the_store_does_not_answer() {
-    // The one writer of SQLite can be kept busy.
+fn refused_requests_are_kept_while_store_does_not_answer() {
+    // SQLite has one writer, so a test can keep it busy.
     let database = Database::fresh_on(Kind::Sqlite);
-    let (log, store) = (RequestLog::with_bounds(BOUNDS), store(&database));
+    let log = RequestLog::with_bounds(BOUNDS);
+    let store = store(&database);
     waiting(&log).add(1, observed(1, 422));
     waiting(&log).add(1, observed(2, 200));
     let small = Store::open(
@@ -254,9 +254,9 @@ fn refused_requests_are_kept_while_the_store_does_not_answer() {
     while_the_store_writes(&small, |go_on| {
         let waits = rt::System::new()
             .block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
-        assert!(waits.is_none(), "there was nothing to wait for");
+        assert!(waits.is_none(), "the flush did not wait");
         let refused = flush(&log, &small).unwrap_err();
-        // Meanwhile nobody waits for the log.
+        // Adding to the log does not wait for the store.
         waiting(&log).add(1, observed(3, 422));
         drop(go_on);
         assert!(refused.is_temporary(), "{refused:?}");
@@ -266,7 +266,7 @@ fn refused_requests_are_kept_while_the_store_does_not_answer() {
 }
 
 #[test]
-fn what_the_store_will_never_take_does_not_stand_in_the_way() {
+fn requests_that_store_rejects_permanently_are_dropped() {
     let database = Database::fresh();
     let store = store(&database);
     let log = RequestLog::with_bounds(BOUNDS);

@@ -46,7 +46,8 @@ const EXCEPTIONS: &[&str] = &[
     "EndOfLife",
 ];
 
-/// Keywords before a declared name. Uses of items, fields and variants are not distinguished from other words.
+/// Keywords before a declared name. Uses of items, fields and variants are not distinguished from
+/// other words.
 const DECLARATIONS: &[&str] = &[
     "fn",
     "struct",

@@ -178,7 +178,7 @@ fn an_invited_person_signs_in_by_a_verified_address_and_from_then_on_by_the_iden
         assert_eq!((first.email.as_str(), first.role), (EMAIL, UserRole::Admin));
         let same = world.sign_in("same address").is(403);
         assert!(
-            same.text.contains("You have no access") && cookie_of(&same).is_none(),
+            same.text.contains("You do not have access") && cookie_of(&same).is_none(),
             "{}",
             same.text
         );

@@ -18,7 +18,7 @@ use crate::api::support::{Page, Register, Setup};
 
 /// A register that trusts an issuer.
 fn trusting(issuer: &str) -> Register {
-    trusting_with_pages_for(issuer, Audience::Everybody)
+    trusting_with_pages_for(issuer, Audience::All)
 }
 
 /// A register with pages for one kind of user.
@@ -186,7 +186,7 @@ fn an_issuer_that_says_of_itself_what_cannot_be_is_not_used_and_tried_again() {
         issuer.set(fault);
         let page = press(&browser);
         assert!(
-            page.text.contains("You cannot sign in that way now"),
+            page.text.contains("Sign-in is not available"),
             "{fault:?}: {}",
             page.text
         );

@@ -25,14 +25,14 @@ fn an_organisation_is_added_renamed_closed_and_reopened() {
     let register = Register::start();
     let operator = operator(&register);
     for (ukprn, name, fault) in [
-        ("1", "Ash", "which is 8 digits"),
+        ("1", "Ash", "a UKPRN of 8 digits"),
         (
             UKPRN,
             "Ash",
-            "There is an organisation with this UKPRN already",
+            "An organisation with this UKPRN already exists",
         ),
-        (NEW, " ", "Enter the name"),
-        ("\0", "Ash", "which is 8 digits"),
+        (NEW, " ", "Enter a name"),
+        ("\0", "Ash", "a UKPRN of 8 digits"),
     ] {
         let page = operator
             .send(
@@ -171,7 +171,7 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
             .open("/settings/tokens")
             .is(200)
             .text
-            .contains("Make a token")
+            .contains("Create token")
     );
 
     operator
@@ -190,11 +190,11 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
     // The organisation sees what was done, and not who of the operators did it, or where.
     let log = admin.open("/settings/activity").is(200).text;
     for words in [
-        "made a token",
+        "created a token",
         "replaced a token",
         "revoked a token",
         "changed a role",
-        "changed the name",
+        "renamed an",
         "an operator (user 2)",
     ] {
         assert!(log.contains(words), "{words} in {log}");
@@ -266,7 +266,7 @@ fn imports_are_listed_page_by_page_with_their_reports() {
             .open("/settings/imports")
             .is(200)
             .text
-            .contains("There is none")
+            .contains("There are no imports")
     );
     for _ in 0..51 {
         record_import(&register, "A. Operator", "URN must be 6 digits");

@@ -164,7 +164,7 @@ fn people_are_invited_given_another_role_and_removed() {
             .open("/settings/tokens")
             .is(200)
             .text
-            .contains("Make a token")
+            .contains("Create token")
     );
     admin
         .send("/settings/people/2/role", &[("role", "admin")])
@@ -174,7 +174,7 @@ fn people_are_invited_given_another_role_and_removed() {
             .open("/settings/tokens")
             .is(200)
             .text
-            .contains("Make a token")
+            .contains("Create token")
     );
 
     // The last admin stays.
@@ -203,7 +203,7 @@ fn who_has_access_is_invited_by_a_command_alone() {
             &[("email", "A@example.com"), ("role", "viewer")],
         )
         .is(422);
-    assert!(page.text.contains("has access already"));
+    assert!(page.text.contains("already has access"));
     let secret = link(
         &register.store(),
         Some(UKPRN),
@@ -259,7 +259,7 @@ fn an_operator_sees_all_organisations_and_no_page_of_one() {
         assert!(page.contains(words), "{words} in {page}");
     }
     assert!(
-        page.contains("<td data-name=\"Active tokens\">1</td><td data-name=\"People\">1</td>"),
+        page.contains("<td data-name=\"Active tokens\">1</td><td data-name=\"Users\">1</td>"),
         "{page}"
     );
     for path in [

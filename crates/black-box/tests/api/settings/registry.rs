@@ -30,7 +30,7 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
             .open("/settings/registry")
             .is(200)
             .text
-            .contains("Nobody waits")
+            .contains("No trainees are waiting")
     );
     let trainee = ready(&api, "1999-04-12");
     register.clock.set("2026-10-08T09:00:00Z");
@@ -67,7 +67,7 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
 
     // The queue leads to a form that is filled in.
     let address =
-        text_after(&queue.text, "data-name=\"Change\"><a href=\"", "\"").replace("&#38;", "&");
+        text_after(&queue.text, "data-name=\"Action\"><a href=\"", "\"").replace("&#38;", "&");
     let form = operator.open(&address).is(200).text;
     assert!(
         form.contains("value=\"issue-trn\" selected") && form.contains(trainee.id()),
@@ -100,7 +100,7 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
         act(&[("action", "issue-trn"), ("trn", "1234567")])
             .is(200)
             .text
-            .contains("nothing to do")
+            .contains("no change")
     );
     api.read(trainee.id()).has(&[(F::trn, json!("1234567"))]);
     assert_eq!(waiting(&operator.open("/settings/registry")), 0);
@@ -132,8 +132,11 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
         .is(200)
         .text;
     assert_eq!(
-        log.matches(&format!("acted as the registry: trainee {}", trainee.id()))
-            .count(),
+        log.matches(&format!(
+            "performed a registry action: trainee {}",
+            trainee.id()
+        ))
+        .count(),
         2,
         "{log}"
     );
@@ -151,7 +154,7 @@ fn a_long_queue_has_pages_that_miss_and_repeat_nobody() {
         for part in page.split("data-name=\"Trainee\">").skip(1) {
             seen.push(part.split('<').next().unwrap().to_owned());
         }
-        if !page.contains("Those behind them") {
+        if !page.contains("Next trainees") {
             break;
         }
         path = text_after(&page, "<a class=\"button second\" href=\"", "\"").replace("&#38;", "&");
@@ -189,7 +192,7 @@ fn every_row_of_a_file_is_judged_as_if_alone() {
     let report = send("issue-trn", &rows).is(200).text;
     for words in [
         "<dt>Done</dt><dd>2</dd>",
-        "<dt>Done before</dt><dd>1</dd>",
+        "<dt>No change</dt><dd>1</dd>",
         "<dt>Refused</dt><dd>3</dd>",
     ] {
         assert!(report.contains(words), "{words} in {report}");
@@ -227,7 +230,7 @@ fn every_row_of_a_file_is_judged_as_if_alone() {
     let log = operator.open("/settings/activity").text;
     assert_eq!(
         (
-            log.matches("acted as the registry").count(),
+            log.matches("performed a registry action").count(),
             log.matches("imported a file").count()
         ),
         (2, 1)
@@ -257,7 +260,7 @@ fn to_look_at_a_history_stands_in_the_activity_log() {
         !operator
             .open("/settings/activity")
             .text
-            .contains("looked at the history")
+            .contains("viewed the history")
     );
     let page = operator
         .send("/settings/history", &[("trainee_id", created.id())])
@@ -268,10 +271,7 @@ fn to_look_at_a_history_stands_in_the_activity_log() {
     }
     for reader in [&operator, &admin] {
         let log = reader.open("/settings/activity").is(200).text;
-        let entry = format!(
-            "looked at the history of a trainee: trainee {}",
-            created.id()
-        );
+        let entry = format!("viewed the history of a trainee: trainee {}", created.id());
         assert!(log.contains(&entry) && !log.contains("Zqxcanary"), "{log}");
     }
     let other = Browser::signed_in(
@@ -280,5 +280,5 @@ fn to_look_at_a_history_stands_in_the_activity_log() {
         "c@example.com",
         UserRole::Admin,
     );
-    assert!(!other.open("/settings/activity").text.contains("looked at"));
+    assert!(!other.open("/settings/activity").text.contains("viewed"));
 }

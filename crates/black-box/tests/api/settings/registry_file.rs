@@ -71,7 +71,7 @@ fn one_file_is_done_at_once_and_other_pages_go_on() {
         ];
         let refused = operator.send_form(PATH, &fields).is(503);
         assert!(
-            refused.text.contains("Nothing was done"),
+            refused.text.contains("Nothing was changed"),
             "{}",
             refused.text
         );
@@ -103,7 +103,7 @@ fn no_row_is_done_for_an_operator_who_is_signed_out_and_the_report_says_at_which
     });
     let report = report.is(200).text;
     assert!(
-        report.contains("You were signed out before line") && !report.contains("not certain"),
+        report.contains("You were signed out before line") && !report.contains("may have been"),
         "{report}"
     );
     assert!(
@@ -122,7 +122,7 @@ fn a_file_ends_between_two_rows_when_the_server_stops_and_its_report_is_kept() {
     let report = beside_a_file(&register, &operator, |_| register.long_jobs().stop());
     let report = report.is(200).text;
     assert!(
-        report.contains("The server was stopped before line ") && !report.contains("not certain"),
+        report.contains("The server stopped before line ") && !report.contains("may have been"),
         "{report}"
     );
     assert!(

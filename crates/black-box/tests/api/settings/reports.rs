@@ -27,7 +27,7 @@ fn usage_is_a_chart_with_its_text_and_a_table_and_a_file() {
             .open("/settings/usage")
             .is(200)
             .text
-            .contains("Nothing was requested yet")
+            .contains("There are no requests yet")
     );
     assert_eq!(
         viewer.open("/settings/usage.csv").is(200).text,
@@ -111,14 +111,14 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
             .open("/settings/readiness")
             .is(200)
             .text
-            .contains("nothing to change")
+            .contains("do not need to change anything")
     );
 
     oldest.get("/info").is(200);
     register.write_usage();
     let page = viewer.open("/settings/readiness").is(200).text;
     assert!(
-        page.contains("Nothing was checked yet") && page.contains("You sent one request"),
+        page.contains("No writes are checked yet") && page.contains("You sent one request"),
         "{page}"
     );
 
@@ -140,18 +140,17 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
         "{page}"
     );
     assert!(
-        page.contains("1 of the 2 that were checked")
-            && page.contains("Fewer than 50 writes say little"),
+        page.contains("1 of 2 checked writes") && page.contains("Fewer than 50 writes are too few"),
         "{page}"
     );
     assert!(
-        page.contains("would refuse the others") && page.contains("data-name=\"Problem\""),
+        page.contains("Problems in") && page.contains("data-name=\"Problem\""),
         "{page}"
     );
     assert!(links_lead_somewhere(&viewer, &page) >= 3);
     assert!(!page.contains("2036-07-31"), "{page}");
     // What was sent has other names there.
-    let renamed = text_after(&page, "Fields that you send and that", "</table>");
+    let renamed = text_after(&page, "Fields with another name in", "</table>");
     let (before, after) = (
         input::<Trainee>(SERVED[0], RENAMED),
         input::<Trainee>(SERVED.last().unwrap(), RENAMED),
@@ -191,7 +190,7 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
     let page = viewer(&register).open("/settings/readiness").is(200).text;
     let row = |monday: &str, checked: u8, valid: &str| {
         format!(
-            "<th scope=\"row\" data-name=\"Week that begins on\">{monday}</th><td data-name=\"Writes checked\">{checked}</td>\
+            "<th scope=\"row\" data-name=\"Week from\">{monday}</th><td data-name=\"Writes checked\">{checked}</td>\
              <td data-name=\"{newest} would accept\">{valid}</td>"
         )
     };
@@ -207,7 +206,7 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
 fn pages_say_when_nothing_is_logged_or_tried() {
     let words = [
         "has switched off the log of requests",
-        "has switched off the trial of writes",
+        "has switched off the checks of writes",
     ];
     let shown = |register: &Register| {
         let viewer = viewer(register);
@@ -245,7 +244,7 @@ fn readiness_names_what_belongs_to_other_versions() {
     let viewer = viewer(&register);
     let page = viewer.open("/settings/readiness").is(200).text;
     assert!(
-        page.contains("Names of other versions that you sent"),
+        page.contains("Names of other versions in requests"),
         "{page}"
     );
     assert!(page.contains("data-name=\"Name\""), "{page}");

@@ -155,7 +155,7 @@ fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
         empty.contains("No request was refused since 2026-09-28T09:00:00.000Z"),
         "{empty}"
     );
-    assert!(empty.contains("There is no such request yet"));
+    assert!(empty.contains("There are no requests yet"));
 
     let api = register.api(SERVED[0]);
     for id in ["first", "second"] {
@@ -482,7 +482,7 @@ fn no_page_shows_what_another_provider_requested() {
             .open("/settings/readiness")
             .is(200)
             .text
-            .contains("1 of the 1 that were checked")
+            .contains("1 of 1 checked writes")
     );
 }
 

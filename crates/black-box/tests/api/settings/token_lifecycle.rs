@@ -114,9 +114,9 @@ fn a_token_lives_from_invitation_to_revocation_while_a_client_uses_it() {
     let order = [
         "revoked a token",
         "replaced a token",
-        "made a token",
+        "created a token",
         "signed in",
-        "made a link",
+        "created a sign-in link",
     ]
     .map(at);
     assert!(order.is_sorted(), "{order:?}");

@@ -13,12 +13,12 @@ fn operator(register: &Register) -> Browser<'_> {
     Browser::signed_in(register, None, "o@example.com", UserRole::Operator)
 }
 
-/// What the table says in the row of a version, in the column "Could be removed".
+/// What the table says in the row of a version, in the column "Removable".
 fn verdict(page: &str, label: &str) -> String {
     let row = page.split("<tr>").find(|row| {
-        row.contains(&format!(">{label}</")) && row.contains("data-name=\"Could be removed\"")
+        row.contains(&format!(">{label}</")) && row.contains("data-name=\"Removable\"")
     });
-    text_after(row.unwrap(), "data-name=\"Could be removed\">", "<").to_owned()
+    text_after(row.unwrap(), "data-name=\"Removable\">", "<").to_owned()
 }
 
 #[test]
@@ -43,16 +43,16 @@ fn who_is_furthest_stands_first_and_what_stands_in_the_way_beside() {
             .unwrap_or_else(|| panic!("{text} in {section}"))
     };
     assert!(at(&format!("({OTHER_UKPRN})")) < at(&format!("({UKPRN})")));
-    assert!(at("100 % of 1, which are few") < at("0 % of 1, which are few"));
+    assert!(at("100 % of 1 (too few") < at(">0 % of 1 (too few"));
     assert!(
         section.contains("<code>itt_end_date</code>") && section.contains("in one write"),
         "{section}"
     );
     assert!(!page.contains("2036-07-31"));
-    assert_eq!(verdict(&page, &oldest.label.to_string()), "no, it is used");
+    assert_eq!(verdict(&page, &oldest.label.to_string()), "no, in use");
     assert_eq!(
         verdict(&page, &SERVED.last().unwrap().label.to_string()),
-        "it is the newest"
+        "no, newest version"
     );
     assert!(links_lead_somewhere(&operator, &page) >= 1);
 }
@@ -63,20 +63,20 @@ fn a_version_that_nobody_used_can_be_removed_once_the_counts_go_back_far_enough(
     let operator = operator(&register);
     let (oldest, newest) = (SERVED[0].label.to_string(), SERVED.last().unwrap());
     let shown = || verdict(&operator.open("/settings/versions").is(200).text, &oldest);
-    assert_eq!(shown(), "not known, counted for too few days");
+    assert_eq!(shown(), "unknown, counts are too recent");
     register.api(newest).get("/info").is(200);
     register.write_usage();
-    assert_eq!(shown(), "not known, counted for too few days");
+    assert_eq!(shown(), "unknown, counts are too recent");
     register.clock.set("2026-11-02T09:00:00Z");
     let later = self::operator(&register);
     assert_eq!(
         verdict(&later.open("/settings/versions").is(200).text, &oldest),
-        "not known, counted for too few days"
+        "unknown, counts are too recent"
     );
     register.clock.set("2026-11-03T09:00:00Z");
     let later = self::operator(&register);
     assert_eq!(
         verdict(&later.open("/settings/versions").is(200).text, &oldest),
-        "yes, nobody used it"
+        "yes, not used"
     );
 }

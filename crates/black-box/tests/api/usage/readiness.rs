@@ -343,7 +343,7 @@ fn nothing_is_tried_when_no_share_is_requested() {
     api.create(api.example());
     let told = readiness(&api, versions::all());
     assert_eq!((told.writes.checked, told.writes.percent), (0, None));
-    assert!(told.to_string().contains("No write was tried"), "{told}");
+    assert!(told.to_string().contains("No write was checked"), "{told}");
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn a_version_that_nobody_uses_can_be_removed_and_it_is_reported_since_when() {
     assert!(
         readiness(&api, versions::all())
             .to_string()
-            .contains("Nothing was counted")
+            .contains("No version has counts yet")
     );
     api.request("GET", "/info")
         .header("X-Request-Id", "the-last")
@@ -463,7 +463,7 @@ fn a_version_that_nobody_uses_can_be_removed_and_it_is_reported_since_when() {
         "{told}"
     );
     assert!(
-        told.contains("It can be removed: see docs/adding-a-version.md."),
+        told.contains("The version can be removed: see docs/adding-a-version.md."),
         "{told}"
     );
     let of_the_newest = readiness(&newest, versions::all()).to_string();
@@ -476,9 +476,12 @@ fn a_version_that_was_watched_for_a_short_time_only_is_not_called_unused() {
     let api = register.api(SERVED[0]);
     register.api(SERVED.last().unwrap()).get("/info").is(200);
     let told = readiness(&api, versions::all()).to_string();
-    assert!(told.contains("Counts begin on 2026-10-05 only."), "{told}");
     assert!(
-        told.contains("too short") && !told.contains("It can be removed"),
+        told.contains("The first counts are from 2026-10-05."),
+        "{told}"
+    );
+    assert!(
+        told.contains("too recent") && !told.contains("can be removed"),
         "{told}"
     );
 }

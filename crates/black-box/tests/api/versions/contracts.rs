@@ -189,7 +189,7 @@ fn a_folder_without_contracts_and_a_file_that_is_none_are_refused() {
             .unwrap_err()
             .to_string()
     };
-    assert!(refused(folder.path()).contains("holds no contract"));
+    assert!(refused(folder.path()).contains("contains no contract"));
     assert!(refused(&folder.path().join("absent")).contains("cannot read"));
     let folder = promised(|_, _| ());
     fs::write(folder.path().join(oldest()).join("shape.json"), "{").unwrap();

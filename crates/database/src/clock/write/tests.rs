@@ -52,7 +52,7 @@ impl Machine {
         Ok(reserved.date())
     }
 
-    /// As [`Machine::change`], when the change has waited as long as required.
+    /// Like [`Machine::change`], after waiting as long as required.
     fn change_in_time(&mut self, earlier: Option<DateTime<Utc>>) -> DateTime<Utc> {
         loop {
             match self.change(earlier) {

@@ -1,7 +1,7 @@
-//! Who runs a command: whoever it is said to be, otherwise the user of the system.
+//! The name of the user who runs a command: `--by`, or else the system user.
 //!
-//! This distinguishes operators who trust each other. It proves nothing: who may run commands may
-//! name anybody.
+//! The name distinguishes operators who trust each other. It is not verified: every user of the
+//! commands can give any name.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::{env, fs};
@@ -9,16 +9,16 @@ use std::{env, fs};
 use clap::Args;
 use domain::values::text::{is_blank, visible_line};
 
-/// The longest name, in characters.
+/// The maximum length of a name, in characters.
 const MAX_CHARS: usize = 200;
-/// Where `sudo` leaves the name of the user who called it.
+/// The environment variable with the user who called `sudo`.
 const SUDO_USER: &str = "SUDO_USER";
 
-/// Who runs the command.
+/// The option with the user who runs the command.
 #[derive(Debug, Args)]
 pub(crate) struct By {
-    /// Who runs the command, for the log, the history of trainees and the list of tokens [default:
-    /// the user of the system; with sudo, the one who called it]
+    /// Name of the person who runs the command, for the log, histories and lists [default: the
+    /// system user; with sudo, the calling user]
     #[arg(long = "by", id = "by", global = true, help_heading = crate::cli::COMMON_OPTIONS, value_name = "NAME", env = "REGISTER_BY", value_parser = name_or_blank)]
     by: Option<String>,
 }
@@ -34,8 +34,8 @@ impl By {
     }
 }
 
-/// The name of the user as whom the process runs: that of the system's own list, otherwise what the
-/// login says, for users whom a directory service knows; the number where the user has no name.
+/// The name of the process's user: from `/etc/passwd`, or else from `LOGNAME` for users of a
+/// directory service, or else the user number.
 fn user_of_system() -> String {
     let id = fs::metadata("/proc/self")
         .ok()
@@ -49,17 +49,17 @@ fn user_of_system() -> String {
         .unwrap_or_else(|| id.map_or_else(|| "unknown".to_owned(), |id| format!("uid {id}")))
 }
 
-/// The name of the user with that number in a list of the form of `/etc/passwd`.
+/// The name of the user with the number, in a text like `/etc/passwd`.
 fn user_with(id: &str, passwd: &str) -> Option<String> {
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
-        let (user, listed) = (fields.next()?, fields.nth(1)?);
+        let user = fields.next()?;
+        let listed = fields.nth(1)?;
         if listed == id { name(user).ok() } else { None }
     })
 }
 
-/// Reads a name. Blank text counts as absent, as an environment variable that is set to nothing
-/// does.
+/// Parses a name. Blank text counts as absent, like an empty environment variable.
 fn name_or_blank(text: &str) -> Result<String, String> {
     if is_blank(text) {
         Ok(String::new())
@@ -68,10 +68,10 @@ fn name_or_blank(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads a name. It stands in the log and in tables that are printed, so it is one short line.
+/// Parses a name. Names appear in the log and in tables, so a name is one short line.
 fn name(text: &str) -> Result<String, String> {
     let name = visible_line(text, MAX_CHARS).map(str::to_owned);
-    name.ok_or_else(|| format!("a name is 1 to {MAX_CHARS} characters on one line"))
+    name.ok_or_else(|| format!("must be one line of 1 to {MAX_CHARS} characters"))
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_one_short_line() {
+    fn name_is_one_short_line() {
         assert_eq!(name(" A. Operator ").as_deref(), Ok("A. Operator"));
         for text in [
             "",
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_found_by_number() {
+    fn user_is_found_by_number() {
         let passwd = "root:x:0:0:root:/root:/bin/bash\n+::::::\nregister:x:65532:65532::/nonexistent:/sbin/nologin\n";
         assert_eq!(user_with("65532", passwd).as_deref(), Some("register"));
         assert_eq!(user_with("6553", passwd), None);
     }
 
     #[test]
-    fn the_user_of_the_system_has_a_name_or_a_number() {
+    fn system_user_has_name_or_number() {
         assert!(!user_of_system().is_empty());
         let resolved = |text| {
             By {

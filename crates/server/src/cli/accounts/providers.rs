@@ -10,22 +10,22 @@ use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProviderCommand {
-    /// Add a provider; it then needs a token
+    /// Add a provider; issue a token for it afterwards
     Add {
         #[command(flatten)]
         database: Database,
-        /// UK provider reference number of the provider, 8 digits
+        /// UKPRN of the provider, 8 digits
         #[arg(long, env = "REGISTER_UKPRN", value_parser = ukprn)]
         ukprn: String,
         /// Name of the provider
         #[arg(long, env = "REGISTER_PROVIDER_ADD_NAME")]
         name: String,
     },
-    /// Give a provider another name; the same name again changes nothing
+    /// Rename a provider
     Rename {
         #[command(flatten)]
         database: Database,
-        /// UK provider reference number of the provider, 8 digits
+        /// UKPRN of the provider, 8 digits
         #[arg(long, env = "REGISTER_UKPRN", value_parser = ukprn)]
         ukprn: String,
         /// New name of the provider
@@ -39,21 +39,19 @@ pub(crate) enum ProviderCommand {
         #[command(flatten)]
         output: ListOutput,
     },
-    /// Close a provider: all its tokens are refused from the next request on, and it gets no
-    /// others; its records stay
+    /// Close a provider: reject all its tokens and issue no new ones; its records remain
     Close {
         #[command(flatten)]
         database: Database,
-        /// UK provider reference number of the provider
+        /// UKPRN of the provider
         #[arg(value_parser = ukprn)]
         ukprn: String,
     },
-    /// Reopen a provider that was closed: its tokens that have neither expired nor been revoked are
-    /// accepted again
+    /// Reopen a closed provider: accept its tokens again, unless they have expired or been revoked
     Reopen {
         #[command(flatten)]
         database: Database,
-        /// UK provider reference number of the provider
+        /// UKPRN of the provider
         #[arg(value_parser = ukprn)]
         ukprn: String,
     },

@@ -1,4 +1,4 @@
-//! Commands that look at the requests of a provider.
+//! Commands about the log of requests of a provider.
 
 use std::ops::RangeInclusive;
 
@@ -19,14 +19,14 @@ use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestCommand {
-    /// List the requests of a provider, newest first: refused ones of 30 days, and the last
-    /// accepted ones
+    /// List requests of a provider, newest first: refused ones of 30 days, and the latest accepted
+    /// ones
     ///
-    /// A line has what was asked and answered, and the codes and fields of problems, spelled as the
-    /// version of the request spells them. Nothing of a body is there. 50 requests are listed, with
-    /// the option that lists those before them.
+    /// Each line shows the request, the status, and the codes and fields of problems in the names
+    /// of the request's version, without any content of bodies. The command prints 50 requests, and
+    /// the option that continues the list.
     List(Box<List>),
-    /// Show what was refused most in the last seven days, with the page about each problem
+    /// Show the most frequent refusals of the last seven days, with links to the documentation
     Refused {
         #[command(flatten)]
         database: Database,
@@ -45,25 +45,25 @@ pub(crate) struct List {
     /// UKPRN of the provider
     #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_LIST_PROVIDER", value_parser = ukprn)]
     provider: String,
-    /// Answered at this time or later
+    /// Only requests answered at this time or later
     #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_LIST_FROM", value_parser = time)]
     from: Option<DateTime<Utc>>,
-    /// Answered before this time
+    /// Only requests answered before this time
     #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_LIST_UNTIL", value_parser = time)]
     until: Option<DateTime<Utc>>,
-    /// Only what was refused, or only what was accepted
+    /// Only refused or only accepted requests
     #[arg(long, env = "REGISTER_REQUEST_LIST_OUTCOME", value_enum)]
     outcome: Option<OutcomeOption>,
     /// Only replies with this status, such as 422 or 4xx
     #[arg(long, env = "REGISTER_REQUEST_LIST_STATUS", value_parser = statuses)]
     status: Option<RangeInclusive<u16>>,
-    /// Only requests for this endpoint, such as "POST /trainees"
+    /// Only requests to this endpoint, such as "POST /trainees"
     #[arg(long, env = "REGISTER_REQUEST_LIST_ENDPOINT", value_parser = endpoint)]
     endpoint: Option<String>,
-    /// Only requests of this version of the API
+    /// Only requests to this version of the API
     #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_LIST_VERSION", value_parser = version)]
     version: Option<String>,
-    /// Only requests with the token of this number, as `token list` shows it
+    /// Only requests with this token, by its number in `token list`
     #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_TOKEN", value_parser = id)]
     token: Option<i64>,
     /// Only requests with a problem of this code
@@ -72,14 +72,14 @@ pub(crate) struct List {
     /// Only the request with this identifier
     #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_REQUEST_ID")]
     request_id: Option<String>,
-    /// Only requests before this place in the list, as the command has printed it
+    /// Only requests after this position in the list, as printed by the command
     #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_LIST_AFTER")]
     after: Option<LogPosition>,
     #[command(flatten)]
     output: ListOutput,
 }
 
-/// What became of the requests that are wanted.
+/// The outcome of the requested requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OutcomeOption {
     Refused,
@@ -121,9 +121,13 @@ impl RequestCommand {
                 let most = read_for_provider(&database.open()?, &provider, RefusedMost::load)?;
                 let rows: Vec<_> = most.lines.into_iter().map(refused_cells).collect();
                 output.print(REFUSED_HEADINGS, &rows)?;
-                let newest = if most.is_complete { "" } else { ", the newest" };
+                let newest = if most.is_complete {
+                    ""
+                } else {
+                    ", only the newest are counted"
+                };
                 output.note(format_args!(
-                    "\nsince {}: refused requests counted {}{newest}",
+                    "\nsince {}: refused requests {}{newest}",
                     timestamp(most.since),
                     most.counted
                 ))
@@ -168,13 +172,13 @@ impl List {
         match page.next {
             Some(next) => self
                 .output
-                .note(format_args!("\nthere are more: --after {next}")),
+                .note(format_args!("\nmore requests: --after {next}")),
             None => Ok(()),
         }
     }
 }
 
-/// What a job finds through the session of a provider.
+/// Runs a job in the session of a provider.
 pub(crate) fn read_for_provider<T: Send + 'static>(
     store: &Store,
     ukprn: &str,

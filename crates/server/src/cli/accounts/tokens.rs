@@ -12,63 +12,62 @@ use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Issue a token and print it; it is shown this once and cannot be shown again
+    /// Issue a token and print it; the token cannot be shown again
     Issue {
         #[command(flatten)]
         database: Database,
-        /// UKPRN of the provider that the token is for
+        /// UKPRN of the provider
         #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_ISSUE_PROVIDER", value_parser = ukprn)]
         provider: String,
-        /// What the token is used for, such as the name of a student record system
+        /// Use of the token, such as the name of a student record system
         #[arg(long, env = "REGISTER_TOKEN_ISSUE_NAME")]
         name: String,
         #[command(flatten)]
         made: Made,
     },
-    /// Replace a token: issue a new one of the same provider and name, and print it; both are
-    /// accepted for some days
+    /// Replace a token: issue and print a new one with the same name; both are valid for some days
     ///
-    /// The provider's software goes over from the old one to the new one meanwhile, and no request
-    /// is refused. The old one then expires, or sooner if it would have done so anyway.
+    /// During these days the provider can switch its software to the new token without refused
+    /// requests. Then the old token expires, or at its own expiry date if that is earlier.
     Rotate {
         #[command(flatten)]
         database: Database,
-        /// Number of the old token, as `token list` shows it
+        /// Number of the old token in `token list`
         #[arg(value_parser = id)]
         id: i64,
-        /// Days, beginning with today, on which the old token is still accepted
+        /// Days during which the old token stays valid, including today
         #[arg(long, value_name = "DAYS", env = "REGISTER_OVERLAP", default_value = "7", value_parser = whole::<u64>)]
         overlap: u64,
         #[command(flatten)]
         made: Made,
     },
-    /// List all tokens, without their texts
+    /// List all tokens, without their secrets
     List {
         #[command(flatten)]
         database: Database,
-        /// UKPRN of the provider whose tokens are listed [default: all providers]
+        /// Only tokens of the provider with this UKPRN [default: all providers]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_LIST_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
-        /// Only tokens that are accepted now and expire within so many days
+        /// Only valid tokens that expire within this number of days
         #[arg(long, value_name = "DAYS", env = "REGISTER_EXPIRING", value_parser = whole::<u32>)]
         expiring: Option<u32>,
         #[command(flatten)]
         output: ListOutput,
     },
-    /// Revoke a token; it is refused from the next request on, by every server
+    /// Revoke a token; all servers reject it from the next request
     Revoke {
         #[command(flatten)]
         database: Database,
-        /// Number of the token, as `token list` shows it
+        /// Number of the token in `token list`
         #[arg(value_parser = id)]
         id: i64,
     },
 }
 
-/// What a new token is good for.
+/// The expiry of a new token.
 #[derive(Debug, Args)]
 pub(crate) struct Made {
-    /// Day from whose start the new token is refused, at most six months ahead [default: in six
+    /// First day when the new token is invalid, at most six months ahead [default: in six
     /// months]
     #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_EXPIRES", value_parser = date)]
     expires: Option<NaiveDate>,
@@ -114,7 +113,7 @@ impl TokenCommand {
                     session.rotate_token(id, &rotation)
                 })?;
                 eprintln!(
-                    "token {} expires on {}; `token revoke {}` ends it sooner",
+                    "token {} expires on {}; `token revoke {}` revokes it earlier",
                     old.id, old.expires_on, old.id
                 );
                 show(&token, &new)?;
@@ -158,7 +157,7 @@ impl TokenCommand {
     }
 }
 
-/// Prints a token, this once.
+/// Prints a new token. It cannot be shown again.
 fn show(token: &Token, record: &TokenRecord) -> Result<(), CommandError> {
     eprintln!(
         "token {} of {} expires on {}",

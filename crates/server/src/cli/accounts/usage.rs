@@ -1,4 +1,4 @@
-//! The commands that report what providers use.
+//! The commands that report the usage of providers.
 
 use chrono::{NaiveDate, TimeDelta};
 use clap::{Args, Subcommand, ValueEnum};
@@ -21,10 +21,10 @@ pub(crate) struct Usage {
     command: Option<UsageCommand>,
     #[command(flatten)]
     database: Database,
-    /// UKPRN of the one provider to look at [default: all]
+    /// UKPRN of a provider [default: all providers]
     #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_PROVIDER", value_parser = ukprn)]
     provider: Option<String>,
-    /// First day to look at [default: as long as counts are kept, 400 days]
+    /// First day of the report [default: the oldest kept counts, at most 400 days ago]
     #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_SINCE", value_parser = date)]
     since: Option<NaiveDate>,
     #[command(flatten)]
@@ -33,8 +33,7 @@ pub(crate) struct Usage {
 
 #[derive(Debug, Subcommand)]
 enum UsageCommand {
-    /// Write the requests of a provider by month, version and endpoint: for spreadsheets, or as a
-    /// picture
+    /// Write the requests of a provider by month, version and endpoint, as CSV or as a chart
     Export(Export),
 }
 
@@ -45,16 +44,16 @@ struct Export {
     /// UKPRN of the provider
     #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_EXPORT_PROVIDER", value_parser = ukprn)]
     provider: String,
-    /// Months to look at, of which the present one is the last
+    /// Number of months, including the current one
     #[arg(long, value_name = "MONTHS", env = "REGISTER_MONTHS", default_value = "12",
         value_parser = between(1, MAX_MONTHS))]
     months: u8,
-    /// Form of the file: csv for spreadsheets, svg for a chart of the versions
+    /// Format of the file: csv for spreadsheets, svg for a chart of versions
     #[arg(long, env = "REGISTER_USAGE_EXPORT_FORMAT", value_enum, default_value_t = ExportFormat::Csv)]
     format: ExportFormat,
 }
 
-/// The form in which months are written.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     Csv,
@@ -119,7 +118,7 @@ impl Usage {
         output.print(HEADINGS, &rows)?;
         let total = report.total;
         output.note(format_args!(
-            "\nsince {}: requests {}, of these to deprecated endpoints {}; providers {}, tokens {}",
+            "\nsince {}: requests {}, to deprecated endpoints {}; providers {}, tokens {}",
             report.since,
             total.requests,
             total.to_deprecated_endpoints,

@@ -1,4 +1,4 @@
-//! Commands about the people who sign in to the settings, and about what they did there.
+//! Commands about users of the settings pages, and about their activity.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Args, Subcommand};
@@ -18,85 +18,85 @@ use crate::cli::{CommandError, Database, serve};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Print a link by which a person signs in to the settings, once and within 15 minutes
+    /// Print a sign-in link for a user; the link works once, within 15 minutes
     ///
-    /// Whoever has access already gets another link, and keeps the role. The link takes the place
-    /// of those for the same person that were not used.
+    /// A user who already has access gets a new link and keeps the role. The new link replaces
+    /// unused links of the same user.
     Invite {
         #[command(flatten)]
         database: Database,
         #[command(flatten)]
         invited: InvitedPerson,
-        /// Address of the settings as their users see it, such as https://register.example
-        /// [default: where `serve` served them last]
+        /// Address of the settings pages as users see it, such as https://register.example
+        /// [default: the last address of `serve`]
         #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", value_parser = site)]
         settings_url: Option<String>,
-        /// Address of the operators' pages as operators see it [default: where `serve` served them
-        /// last]
+        /// Address of the operators' pages as operators see it [default: the last address of
+        /// `serve`]
         #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", value_parser = site)]
         operator_pages_url: Option<String>,
     },
-    /// List all users, those whose access was removed too
+    /// List all users, including removed ones
     List {
         #[command(flatten)]
         database: Database,
-        /// UKPRN of the provider whose users are listed [default: all users]
+        /// Only users of the provider with this UKPRN [default: all users]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_LIST_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
         #[command(flatten)]
         output: ListOutput,
     },
-    /// Give a user of a provider another role, from the next request on
+    /// Change the role of a provider's user, from the next request
     Role {
         #[command(flatten)]
         database: Database,
-        /// Number of the user, as `user list` shows it
+        /// Number of the user in `user list`
         #[arg(value_parser = id)]
         id: i64,
         /// admin or viewer
         #[arg(value_parser = role)]
         role: UserRole,
     },
-    /// Remove the access of a user, from the next request on
+    /// Remove the access of a user, from the next request
     Remove {
         #[command(flatten)]
         database: Database,
-        /// Number of the user, as `user list` shows it
+        /// Number of the user in `user list`
         #[arg(value_parser = id)]
         id: i64,
     },
-    /// Remove the access of a user, and the e-mail address for good; the number stays in the
-    /// activity log
+    /// Remove the access of a user and permanently delete the e-mail address; the user number stays
+    /// in the activity log
     Erase {
         #[command(flatten)]
         database: Database,
-        /// Number of the user, as `user list` shows it
+        /// Number of the user in `user list`
         #[arg(value_parser = id)]
         id: i64,
-        /// Why, without the name or the address of the user; it stands in the activity log
+        /// Reason for the activity log, without the name or the address of the user
         #[arg(long, value_name = "TEXT", env = "REGISTER_REASON", value_parser = reason)]
         reason: String,
     },
-    /// End all sessions of a user, or of all users, from the next request on; their access stays
+    /// End all sessions of a user, or of all users; the users keep their access
     SignOut {
         #[command(flatten)]
         database: Database,
-        /// Number of the user
+        /// Number of the user in `user list`
         #[arg(required_unless_present = "all", value_parser = id)]
         id: Option<i64>,
         /// End the sessions of all users
         #[arg(long, env = "REGISTER_USER_SIGN_OUT_ALL", conflicts_with = "id")]
         all: bool,
     },
-    /// Print the activity log, newest first: who did what in the settings, and by commands for
-    /// users and tokens
+    /// Print the activity log, newest first: changes in the settings, and commands for users and
+    /// tokens
     Activity {
         #[command(flatten)]
         database: Database,
-        /// UKPRN of the provider that the entries concern [default: all entries]
+        /// Only entries about the provider with this UKPRN [default: all entries]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_ACTIVITY_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
-        /// First day of the entries [default: as long as they are kept, 400 days]
+        /// First day of the entries [default: the oldest kept entries, at most 400 days ago]
         #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_USER_ACTIVITY_SINCE", value_parser = date)]
         since: Option<NaiveDate>,
         #[command(flatten)]
@@ -104,24 +104,24 @@ pub(crate) enum UserCommand {
     },
 }
 
-/// Who is invited, and to what.
+/// The user to invite.
 #[derive(Debug, Args)]
 pub(crate) struct InvitedPerson {
-    /// UKPRN of the provider whose settings the person is to see
+    /// UKPRN of the user's provider
     #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_INVITE_PROVIDER", value_parser = ukprn, required_unless_present = "operator")]
     provider: Option<String>,
-    /// Invite an operator of the service, who sees all providers
+    /// Invite an operator of the service, with access to all providers
     #[arg(long, env = "REGISTER_OPERATOR", conflicts_with_all = ["provider", "role"])]
     operator: bool,
-    /// E-mail address by which the person is known; no mail is sent
+    /// E-mail address that identifies the user; no e-mail is sent
     #[arg(long, env = "REGISTER_EMAIL")]
     email: String,
-    /// What a user of a provider may do: admin or viewer [default: admin]
+    /// Role of a provider's user: admin or viewer [default: admin]
     #[arg(long, env = "REGISTER_ROLE", value_parser = role)]
     role: Option<UserRole>,
 }
 
-/// Entries that are read at a time.
+/// The number of entries per query.
 const PAGE: i64 = 500;
 
 impl UserCommand {
@@ -193,7 +193,7 @@ impl UserCommand {
                         session.change_role(Actor::operator(&operator), id, role)
                     })
                     .map_err(|error| ended(&store, id, error))?;
-                eprintln!("user {id} has the role {}", user.role);
+                eprintln!("user {id}: role {}", user.role);
             }
             Self::Remove { database, id } => {
                 let store = database.open_to_write()?;
@@ -202,7 +202,7 @@ impl UserCommand {
                         session.remove_user(Actor::operator(&operator), id)
                     })
                     .map_err(|error| ended(&store, id, error))?;
-                eprintln!("the access of user {id} is removed");
+                eprintln!("user {id}: access removed");
             }
             Self::Erase {
                 database,
@@ -214,7 +214,7 @@ impl UserCommand {
                     session.erase_user(Actor::operator(&operator), id, &reason)
                 })?;
                 trainees::reclaim_all_space(&store)?;
-                eprintln!("user {id} is erased");
+                eprintln!("user {id}: erased");
             }
             Self::SignOut { database, id, .. } => {
                 let ended = database
@@ -225,7 +225,7 @@ impl UserCommand {
                             .map(|()| 1),
                         None => session.sign_out_all(Actor::operator(&operator)),
                     })?;
-                eprintln!("users whose sessions ended: {ended}");
+                eprintln!("users signed out: {ended}");
             }
             Self::Activity {
                 database,
@@ -263,7 +263,7 @@ impl UserCommand {
     }
 }
 
-/// Why a user is not changed: one whose access has ended is in the list of users all the same.
+/// Converts an error for a user without access, who is still in the list of users.
 fn ended(store: &Store, id: i64, error: StorageError) -> CommandError {
     if !matches!(error, StorageError::Refused(Refusal::UnknownUser)) {
         return error.into();
@@ -283,18 +283,18 @@ fn ended(store: &Store, id: i64, error: StorageError) -> CommandError {
     }
 }
 
-/// The pages to which a link leads.
+/// The pages that a sign-in link opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pages {
-    /// The settings of an organisation.
+    /// The settings pages of an organisation.
     Settings,
-    /// The pages of operators.
+    /// The operators' pages.
     OfOperators,
 }
 
 impl Pages {
-    /// The site of the pages: the requested one, otherwise the one at which they were served last.
-    /// Says on standard error what keeps the link from opening, or where its address is a guess.
+    /// The site of the pages: the requested one, or else the site where they were last served.
+    /// Prints a warning if the link may not open.
     fn site(self, store: &Store, requested: Option<String>) -> Result<String, CommandError> {
         let (served, environment) = store.read_blocking::<_, StorageError>(|session| {
             Ok((session.served_addresses()?, session.environment()?))
@@ -307,7 +307,7 @@ impl Pages {
         let is_off_by_default = environment == Environment::Production && !is_recorded;
         if site.is_none() && (is_recorded || is_off_by_default) {
             eprintln!(
-                "the link opens only where a server runs with {}",
+                "the link opens only if a server runs with {}",
                 self.option()
             );
         }
@@ -316,7 +316,7 @@ impl Pages {
         }
         let (listen, option) = self.usual_address();
         eprintln!(
-            "the address of these pages is not known: the link begins with the default one; see {option}"
+            "the address of these pages is unknown, so the link uses the default address; see {option}"
         );
         Ok(format!("http://{listen}"))
     }
@@ -329,8 +329,8 @@ impl Pages {
         }
     }
 
-    /// The address and port at which `serve` serves the pages by default, and the option of `user
-    /// invite` for another address.
+    /// The default address and port of the pages in `serve`, and the option of `user invite` for
+    /// another address.
     const fn usual_address(self) -> (&'static str, &'static str) {
         match self {
             Self::Settings => (serve::LISTEN, "--settings-url"),
@@ -339,7 +339,7 @@ impl Pages {
     }
 }
 
-/// Prints a link, this once.
+/// Prints a sign-in link. It cannot be shown again.
 fn show(invited: &Invited, site: &str) -> Result<(), CommandError> {
     let Invited {
         secret,
@@ -349,12 +349,12 @@ fn show(invited: &Invited, site: &str) -> Result<(), CommandError> {
         has_access,
     } = invited;
     let what = if *has_access {
-        "another link for"
+        "new link for"
     } else {
         "link for"
     };
     eprintln!(
-        "{what} {email} ({role}); it works once, until {}",
+        "{what} {email} ({role}); valid once, until {}",
         timestamp(*expires_at)
     );
     output::line(paths::sign_in(site, secret.reveal()))
@@ -395,12 +395,12 @@ fn entry(entry: Activity) -> [Cell; 8] {
     ]
 }
 
-/// Reads the reason of an erasure, which has the form of the ground of an erasure of a trainee.
+/// Parses the reason of an erasure. The same rules apply as for the ground of erasing a trainee.
 fn reason(text: &str) -> Result<String, InvalidGround> {
     ground(text)
 }
 
 fn role(text: &str) -> Result<UserRole, String> {
     text.parse()
-        .map_err(|_| "a role is admin or viewer".to_owned())
+        .map_err(|_| "must be admin or viewer".to_owned())
 }

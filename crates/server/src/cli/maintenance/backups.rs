@@ -1,4 +1,4 @@
-//! The commands that make backups and put them back.
+//! The commands that write and restore backups.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(crate) struct Backup {
     database: Database,
     /// File to write
     file: PathBuf,
-    /// Replace the file when it is there already
+    /// Replace an existing file
     #[arg(long, env = "REGISTER_BACKUP_FORCE")]
     force: bool,
 }
@@ -23,9 +23,9 @@ pub(crate) struct Backup {
 pub(crate) struct Restore {
     #[command(flatten)]
     database: Database,
-    /// Backup to read
+    /// Backup to restore
     file: PathBuf,
-    /// Replace the database when it is there already; what it holds is lost
+    /// Replace an existing database; its data is lost
     #[arg(long, env = "REGISTER_RESTORE_FORCE")]
     force: bool,
 }
@@ -51,8 +51,8 @@ impl Backup {
 }
 
 impl Restore {
-    /// Restores the backup, and erases again whom the database that is replaced had erased: before
-    /// it is replaced, so that its list of them is there until that is done.
+    /// Restores the backup. Before the database is replaced, its erasures are repeated in the
+    /// backup, so that the list of erasures cannot be lost.
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
         let Database {
             database_url,
@@ -63,7 +63,7 @@ impl Restore {
         })?;
         let erasures = prepared.erasures.as_deref().unwrap_or_else(|_| {
             eprintln!(
-                "the erasures of the replaced database cannot be read: use your list of them with `trainee-register \
+                "cannot read the erasures of the replaced database: use your list of them with `trainee-register \
                  trainee erase --again`"
             );
             &[]

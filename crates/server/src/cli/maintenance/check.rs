@@ -1,4 +1,4 @@
-//! The command that looks for what is wrong with the data.
+//! The command that checks the data.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ pub(crate) struct Check {
     database: Database,
     #[command(flatten)]
     code_lists: CodeLists,
-    /// Look at one part of the trainees only, the first of four as 1/4; the database as a whole is
-    /// looked at in the first
+    /// Check one part of the trainees, such as 1/4 for the first of four; the first part includes
+    /// the checks of the whole database
     #[arg(
         long,
         value_name = "PART/OF",
@@ -24,7 +24,7 @@ pub(crate) struct Check {
         default_value = "1/1"
     )]
     part: Part,
-    /// Milliseconds to wait after each 500 trainees, so that others come first
+    /// Milliseconds to wait after every 500 trainees, to reduce the load
     #[arg(long, value_name = "MS", env = "REGISTER_CHECK_PAUSE", default_value = "0", value_parser = whole::<u32>)]
     pause: u32,
 }
@@ -37,7 +37,7 @@ impl Check {
         if let Some(day) =
             store.read_blocking::<_, StorageError>(|session| session.history_removed_before())?
         {
-            eprintln!("history before {day} was removed; comparing the entries that are left");
+            eprintln!("history before {day} was removed; comparing the remaining entries");
         }
         let pause = Duration::from_millis(self.pause.into());
         let inspector = Inspector {
@@ -46,7 +46,7 @@ impl Check {
             part: self.part,
             pause,
         };
-        // The register is looked through to its end, also when nobody reads any more.
+        // The check continues after the reader of the output has closed the pipe.
         let mut printed = Ok(());
         let found = inspector.inspect(&store, &mut |report| match report {
             Progress::Problem(problem) if printed.is_ok() => {
@@ -63,7 +63,7 @@ impl Check {
         if found.problems > 0 {
             return Err(CommandError::ProblemsFound(found.problems));
         }
-        eprintln!("no problem was found");
+        eprintln!("no problems found");
         Ok(())
     }
 }

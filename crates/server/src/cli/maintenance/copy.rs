@@ -1,4 +1,4 @@
-//! The command that copies a register into another database.
+//! The command that copies a register to another database.
 
 use clap::Args;
 use storage::maintenance::copy::{self, Step};
@@ -7,7 +7,7 @@ use crate::cli::{CommandError, Expected, output, progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
-    /// Database to copy from; no server may write to it meanwhile
+    /// Database to copy from; no server may write to it during the copy
     #[arg(
         long,
         value_name = "URL",
@@ -15,7 +15,7 @@ pub(crate) struct Copy {
         hide_env_values = true
     )]
     from: String,
-    /// Database to copy to, an empty one
+    /// Empty database to copy to
     #[arg(
         long,
         value_name = "URL",
@@ -35,7 +35,7 @@ impl Copy {
             &self.to,
             self.expected.environment,
             |step| match step {
-                // Each row is copied and compared.
+                // Each row counts twice: it is copied and compared.
                 Step::Begun { rows } => bar.set_length(rows.saturating_mul(2)),
                 Step::Copied(rows) | Step::Compared(rows) => bar.inc(rows),
             },
@@ -47,7 +47,7 @@ impl Copy {
         if !report.differences.is_empty() {
             return Err(CommandError::NotTheSame(report.differences.len()));
         }
-        eprintln!("copied, and every row is the same in both databases");
+        eprintln!("copied; all rows are identical in both databases");
         Ok(())
     }
 }

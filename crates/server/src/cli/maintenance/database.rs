@@ -1,5 +1,5 @@
-//! The database that a command opens, and how: only some commands create a register or change its
-//! schema, and all of them refuse another environment than the recorded one.
+//! Opening the database of a command. Only some commands create a register or change its schema,
+//! and all commands refuse an environment other than the recorded one.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use storage::store::{Store, StoreOptions};
 
 use crate::operations::startup::remedy;
 
-/// Which database to use, and as what.
+/// The options with the database and its environment.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Database {
-    /// Database to use: sqlite://PATH or postgres://USER@HOST/NAME
+    /// Database: sqlite://PATH or postgres://USER@HOST/NAME
     #[arg(
         long,
         help_heading = "Register",
@@ -30,44 +30,45 @@ pub(crate) struct Database {
     pub(crate) expected: Expected,
 }
 
-/// The environment of which the register must be.
+/// The option with the expected environment of the register.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Expected {
-    /// Environment of the register, sandbox or production; another one is refused [default: as the
-    /// database records it; sandbox for a new one]
+    /// Environment of the register, sandbox or production; must match the database [default: the
+    /// environment of the database; sandbox for a new one]
     #[arg(long, help_heading = "Register", env = "REGISTER_ENVIRONMENT", value_parser = environment)]
     pub(crate) environment: Option<Environment>,
 }
 
-/// Why a command cannot use the database, with what to do.
+/// The reasons why a command cannot use the database, with their remedies.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// The file is not one that this user can write.
+    /// This user cannot write the file.
     #[error(
-        "{}: {}; check --database-url, and run the command as the user of the service, who can write the file and its folder",
+        "{}: {}; check --database-url, and run the command as the user of the service, who needs write access to the file and its folder",
         .path.display(), Causes(.source)
     )]
     NotWritable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the store.
         source: StorageError,
     },
-    /// The file is no database of SQLite.
+    /// The file is not a SQLite database.
     #[error("{}: {}; check --database-url", .path.display(), Causes(.source))]
     NotADatabase {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the store.
         source: StorageError,
     },
-    /// The database cannot be used for another reason.
+    /// The database is unusable for another reason.
     #[error("{}{}", Causes(.0), remedy(.0))]
     Other(#[source] StorageError),
 }
 
 impl DatabaseError {
-    /// Why the database at an address, of which only the file of SQLite is shown, cannot be used.
+    /// Converts an error of the store. For SQLite the result contains the path; other addresses may
+    /// contain passwords and are left out.
     fn from_storage(url: &str, source: StorageError) -> Self {
         let Some(path) = url
             .strip_prefix("sqlite://")
@@ -75,7 +76,7 @@ impl DatabaseError {
         else {
             return Self::Other(source);
         };
-        // SQLite and diesel have no other sign of these.
+        // SQLite and diesel report these errors only as texts.
         let text = Causes(&source).to_string();
         if ["readonly database", "unable to open database file"]
             .iter()
@@ -91,17 +92,18 @@ impl DatabaseError {
 }
 
 impl Database {
-    /// Opens the register, which must exist.
+    /// Opens an existing register.
     pub(crate) fn open(&self) -> Result<Store, DatabaseError> {
         Ok(self.open_with_environment()?.0)
     }
 
-    /// As [`Database::open`], for a command that writes; fails where SQLite cannot write the file.
+    /// Like [`Database::open`], but for a command that writes: also fails if SQLite cannot write
+    /// the file.
     pub(crate) fn open_to_write(&self) -> Result<Store, DatabaseError> {
         Ok(self.open_to_write_with_environment()?.0)
     }
 
-    /// As [`Database::open_to_write`], with the environment.
+    /// Like [`Database::open_to_write`], but also returns the environment.
     pub(crate) fn open_to_write_with_environment(
         &self,
     ) -> Result<(Store, Environment), DatabaseError> {
@@ -123,13 +125,13 @@ impl Database {
         open().map_err(|error| self.open_error(error))
     }
 
-    /// Why the database cannot be used, with what to do.
+    /// Converts an error of opening, with a remedy.
     pub(crate) fn open_error(&self, error: StorageError) -> DatabaseError {
         DatabaseError::from_storage(&self.database_url, error)
     }
 
-    /// Opens the register, or creates one, and brings its schema to the goal. Fails where SQLite
-    /// cannot write the file, also when the schema is up to date.
+    /// Opens or creates the register, and migrates its schema to the goal. Fails if SQLite cannot
+    /// write the file, even if the schema is up to date.
     pub(crate) fn set_up(
         &self,
         goal: Goal<'_>,
@@ -144,7 +146,7 @@ impl Database {
         set_up().map_err(|error| self.open_error(error))
     }
 
-    /// As [`Database::set_up`] to the newest schema, with the environment.
+    /// Like [`Database::set_up`] with the newest schema, but returns the store and the environment.
     pub(crate) fn create(
         &self,
         options: StoreOptions,
@@ -154,7 +156,7 @@ impl Database {
     }
 }
 
-/// Reads the name of an environment.
+/// Parses an environment.
 fn environment(text: &str) -> Result<Environment, String> {
     text.parse()
         .map_err(|error: UnknownEnvironment| error.to_string())

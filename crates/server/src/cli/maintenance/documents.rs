@@ -1,4 +1,4 @@
-//! Writing the documents that follow from the code.
+//! The command that writes the documents generated from the code.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The command that moves the schema.
+//! The command that migrates the schema.
 
 use clap::Args;
 use storage::maintenance::backup;
@@ -11,21 +11,21 @@ use crate::cli::{CommandError, Database, output, progress};
 pub(crate) struct Migrate {
     #[command(flatten)]
     database: Database,
-    /// Go to this migration, such as 2026-11-26-000001, and take back those behind it
+    /// Migrate to this migration, such as 2026-11-26-000001, and revert later ones
     ///
-    /// This is the way back to an older program, whose last migration it is; do it with the newer
-    /// one, and make a backup first. No server may run: a SQLite database in use is refused. What
-    /// only the migrations that are taken back have room for is lost; where that is whole tables
-    /// with records, --force must say so.
+    /// Use this option before returning to an older version of the program: give the last migration
+    /// of that version, and run the newer program. Make a backup first, and stop all servers: a
+    /// SQLite database in use is refused. Data that only the reverted migrations can store is lost.
+    /// If tables with records would be dropped, --force is required.
     #[arg(long, value_name = "MIGRATION", env = "REGISTER_MIGRATE_TO")]
     to: Option<String>,
-    /// Drop tables that hold records on the way back; the records are lost
+    /// Drop tables with records when reverting migrations; the records are lost
     #[arg(long, env = "REGISTER_MIGRATE_FORCE", requires = "to")]
     force: bool,
-    /// Only report what is pending, in one line; change nothing and lock nothing
+    /// Report pending migrations on one line; change and lock nothing
     ///
-    /// The exit status is 0 when the database is up to date, 3 when something is pending, and 1
-    /// when that cannot be determined, such as where there is no register.
+    /// The exit status is 0 if the schema is up to date, 3 if migrations are pending, and 1 if the
+    /// state is unknown, for example without a register.
     #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with = "to")]
     check: bool,
 }
@@ -46,7 +46,7 @@ impl Migrate {
             Some(to) => Goal::MigrationKeepingTables(to),
         };
         if self.to.is_some() {
-            // A server that runs would go on without the tables that it uses.
+            // A running server would lose tables that it uses.
             backup::require_unused(&self.database.database_url)?;
         }
         let (_, set_up) = progress::while_running("migrating the schema", || {
@@ -56,13 +56,13 @@ impl Migrate {
         change
             .taken_back
             .iter()
-            .try_for_each(|name| output::line(format_args!("taken back  {name}")))?;
+            .try_for_each(|name| output::line(format_args!("reverted  {name}")))?;
         change
             .applied
             .iter()
             .try_for_each(|name| output::line(format_args!("applied     {name}")))?;
         eprintln!(
-            "migrations applied: {}; taken back: {}",
+            "migrations applied: {}; reverted: {}",
             change.applied.len(),
             change.taken_back.len()
         );

@@ -34,7 +34,7 @@ impl Audit {
     }
 }
 
-/// A history as it is printed.
+/// A history in its printed form.
 struct Printed<'a>(&'a TraineeHistory);
 
 impl fmt::Display for Printed<'_> {
@@ -56,11 +56,11 @@ impl fmt::Display for Printed<'_> {
             let at = timestamp(*erased_at);
             writeln!(
                 formatter,
-                "erased {at} by {by}: {ground}; entries of the history removed: {entries}"
+                "erased {at} by {by}: {ground}; history entries removed: {entries}"
             )?;
         }
         if let Some(day) = history.removed_before {
-            writeln!(formatter, "\nentries from before {day} were removed")?;
+            writeln!(formatter, "\nentries before {day} were removed")?;
         }
         if history.entries.is_empty() {
             writeln!(formatter, "\nentries: {}", output::EMPTY)?;
@@ -87,7 +87,7 @@ impl fmt::Display for Printed<'_> {
     }
 }
 
-/// When, what, through which version, by whom, in which request.
+/// The heading of an entry: time, operation, version, user and request.
 fn heading(entry: &Entry) -> String {
     let mut text = format!("{}  {}", timestamp(entry.changed_at), entry.operation);
     if let Some(version) = &entry.version {
@@ -96,7 +96,7 @@ fn heading(entry: &Entry) -> String {
     text.push_str(&match (&entry.token, &entry.by) {
         (Some((id, name)), _) => format!("  token {id} ({name})"),
         (None, Some(by)) => format!("  by {by}"),
-        // The server itself, or an entry that is older than the record of who it was.
+        // The change came from the server, or the entry is older than the record of users.
         (None, None) => "  operator".to_owned(),
     });
     if let Some(request_id) = &entry.request_id {

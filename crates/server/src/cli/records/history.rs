@@ -11,8 +11,9 @@ use crate::cli::{CommandError, Database, output, progress};
 pub(crate) enum HistoryCommand {
     /// Remove the history of past months from the database permanently; servers may keep running
     ///
-    /// Make a dump before: docs/operations.md shows how. Afterwards `audit` names the date before
-    /// which entries were removed. An interrupted removal is continued by the same command.
+    /// Make a dump first: see docs/operations/data-care.md. Afterwards `audit` prints the date that
+    /// the remaining entries begin at. To continue an interrupted removal, run the same command
+    /// again.
     Remove(Remove),
 }
 
@@ -20,12 +21,12 @@ pub(crate) enum HistoryCommand {
 pub(crate) struct Remove {
     #[command(flatten)]
     database: Database,
-    /// Remove the months before this one, which all must be over
+    /// Remove the months before this month; all of them must be over
     #[arg(long, value_name = "YYYY-MM", env = "REGISTER_BEFORE", value_parser = months_before)]
     before: PastMonths,
 }
 
-/// The months before the given one.
+/// Parses the month, and returns the months before it.
 fn months_before(text: &str) -> Result<PastMonths, String> {
     PastMonths::before(month(text)?, Utc::now()).map_err(|error| error.to_string())
 }
@@ -46,7 +47,7 @@ impl Remove {
         let day = self.before.end();
         if removed == Removed::default() {
             return output::line(format_args!(
-                "nothing to remove: there is no history from before {day}"
+                "nothing to remove: there is no history before {day}"
             ));
         }
         let Removed {

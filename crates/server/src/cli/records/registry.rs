@@ -1,4 +1,4 @@
-//! Commands that do what the registry does to trainees, and what only an operator may.
+//! Commands for registry actions, and for actions that only operators may perform.
 
 use std::path::{Path, PathBuf};
 
@@ -21,36 +21,35 @@ use crate::cli::output::{self, Cell, ListOutput};
 use crate::cli::values::{date, trainee_id, ukprn};
 use crate::cli::{CommandError, Database, organisations, progress};
 
-/// Entries of the queue that are read at a time.
+/// The number of entries of the queue per query.
 const LISTED_AT_ONCE: i64 = 500;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RegistryCommand {
-    /// Issue a teacher reference number (TRN) to a trainee, or to those in a file
+    /// Issue a teacher reference number (TRN) to a trainee, or to the trainees in a file
     ///
-    /// A TRN that is the number of another person is refused: of a trainee of whatever provider who
-    /// was born on another day, or has other first and last names. In a sandbox, one that no
-    /// trainee has is drawn when none is given; in production that is refused. A file has the
-    /// columns `trainee_id` and `trn`, and a blank `trn` is none.
+    /// A TRN that belongs to another person is refused: to a trainee of any provider with another
+    /// date of birth, or with other first and last names. Without a number, a sandbox draws an
+    /// unused TRN; in production a number is required. A file has the columns `trainee_id` and
+    /// `trn`; a blank `trn` means no number.
     IssueTrn {
         #[command(flatten)]
         common: Common,
-        /// The number, 7 digits [default: in a sandbox one that no trainee has]
+        /// TRN, 7 digits [default: an unused one, in a sandbox only]
         #[arg(conflicts_with = "from_file")]
         trn: Option<Trn>,
     },
-    /// Confirm the award of QTS or EYTS to a recommended trainee who has a TRN, or to those in a
-    /// file
+    /// Confirm the award of QTS or EYTS to recommended trainees with a TRN
     Award(Common),
-    /// Bring a deferred trainee back to the training, or those in a file
+    /// Reinstate deferred trainees
     ///
-    /// Before the course or the deferral begins, nothing was missed: then no date is needed, and
-    /// none is stored. A file has the columns `trainee_id` and `date`, and may have `itt_end_date`;
-    /// both dates may be blank.
+    /// If the course or the deferral has not begun, the trainee has missed no training: no date is
+    /// needed, and none is stored. A file has the columns `trainee_id` and `date`, and optionally
+    /// `itt_end_date`; both dates may be blank.
     Reinstate {
         #[command(flatten)]
         common: Common,
-        /// Day on which the trainee came back
+        /// First day of the trainee back in training
         #[arg(
             long,
             value_name = "YYYY-MM-DD",
@@ -59,7 +58,7 @@ pub(crate) enum RegistryCommand {
             conflicts_with = "from_file"
         )]
         date: Option<NaiveDate>,
-        /// New last day of the training [default: as it is]
+        /// New end date of the training [default: no change]
         #[arg(
             long,
             value_name = "YYYY-MM-DD",
@@ -69,18 +68,17 @@ pub(crate) enum RegistryCommand {
         )]
         itt_end_date: Option<NaiveDate>,
     },
-    /// Return a recommendation: the trainee, or those in a file, are in training again
+    /// Return a recommendation; the trainee is in training again
     ReturnRecommendation(Common),
-    /// Undo a withdrawal: the trainee, or those in a file, are where they were before
+    /// Undo a withdrawal; the trainee returns to the earlier state
     UndoWithdrawal(Common),
-    /// Discard a record that should not be, or those in a file: no request shows it any more
+    /// Discard a record created by mistake; requests no longer show it
     Discard(Common),
-    /// List the trainees who wait for the registry, longest first: identifier, provider, and since
-    /// when
+    /// List trainees that wait for the registry, longest wait first
     Queue {
         #[command(flatten)]
         database: Database,
-        /// What they wait for
+        /// Reason for waiting
         #[arg(
             long = "for",
             id = "for",
@@ -90,7 +88,7 @@ pub(crate) enum RegistryCommand {
             default_value = "trn"
         )]
         awaited: QueueKind,
-        /// UKPRN of the provider whose trainees are listed [default: those of all providers]
+        /// Only trainees of the provider with this UKPRN [default: all providers]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_REGISTRY_QUEUE_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
         #[command(flatten)]
@@ -98,7 +96,7 @@ pub(crate) enum RegistryCommand {
     },
 }
 
-/// What a trainee waits for.
+/// The reason why a trainee waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QueueKind {
     /// A teacher reference number
@@ -114,8 +112,7 @@ pub(crate) struct Common {
     /// Identifier of the trainee
     #[arg(required_unless_present = "from_file", conflicts_with = "from_file", value_parser = trainee_id)]
     trainee_id: Option<String>,
-    /// File of comma-separated values with a header row and a trainee in each row, by the column
-    /// `trainee_id`
+    /// CSV file with a header row and the column `trainee_id`, instead of a single trainee
     #[arg(long, value_name = "CSV", env = "REGISTER_FROM_FILE")]
     from_file: Option<PathBuf>,
 }
@@ -148,7 +145,8 @@ impl RegistryCommand {
 }
 
 impl Common {
-    /// Performs the action on the trainee, or on those in the file, whose rows say the rest of it.
+    /// Performs the action on the trainee, or on the trainees in the file with the data of its
+    /// rows.
     fn run(self, action: &RegistryAction, by: &str) -> Result<(), CommandError> {
         let store = self.database.open_to_write()?;
         if let Some(path) = &self.from_file {
@@ -157,11 +155,7 @@ impl Common {
         let trainee_id = self.trainee_id.unwrap_or_default();
         match perform_blocking(&store, &trainee_id, action, by) {
             Ok(outcome) => {
-                let repeated = if outcome.changed {
-                    ""
-                } else {
-                    "nothing to do: "
-                };
+                let repeated = if outcome.changed { "" } else { "no change: " };
                 output::line(format_args!(
                     "trainee {trainee_id}: {repeated}{}",
                     outcome.standing
@@ -172,7 +166,7 @@ impl Common {
     }
 }
 
-/// Prints who waits.
+/// Prints the queue.
 fn list(
     database: &Database,
     awaited: QueueKind,
@@ -183,7 +177,9 @@ fn list(
         QueueKind::Trn => Awaited::Trn,
         QueueKind::Award => Awaited::Award,
     };
-    let (store, mut rows, mut behind) = (database.open()?, Vec::new(), None);
+    let store = database.open()?;
+    let mut rows = Vec::new();
+    let mut behind = None;
     loop {
         let provider = provider.clone();
         let entries = store.read_blocking(move |session| {
@@ -204,7 +200,7 @@ fn list(
     }
 }
 
-/// Performs the action on the trainees in a file, one after the other, and says what became of it.
+/// Performs the action on the trainees in a file, in order, and prints the results.
 fn for_file(
     store: &Store,
     path: &Path,
@@ -212,7 +208,7 @@ fn for_file(
     by: &str,
 ) -> Result<(), CommandError> {
     let failed = |error| match error {
-        // Nothing is wrong with the file.
+        // The file is not the cause.
         ImportError::Storage(error) => CommandError::from(error),
         error @ (ImportError::Unreadable(_)
         | ImportError::Format(_)
@@ -224,7 +220,8 @@ fn for_file(
     };
     let (file, length) = organisations::open(path).map_err(failed)?;
     let bar = progress::bar(length, "{percent}% of the file");
-    let (mut report, mut last_line) = (FileReport::default(), None);
+    let mut report = FileReport::default();
+    let mut last_line = None;
     let read = each_order(action, bar.wrap_read(file), |line, order| {
         last_line = Some(line);
         match order {
@@ -240,7 +237,7 @@ fn for_file(
     if let (Err(_), None, Some(line)) = (&read, report.stopped, last_line) {
         report.stop(line + 1, StopReason::Unreadable);
     }
-    // Of a file without a row that was read, nothing was done.
+    // Without any read row, nothing was processed.
     let is_begun = read.is_ok() || last_line.is_some();
     let stored = if is_begun {
         store_report(store, &report, action, by)
@@ -248,7 +245,7 @@ fn for_file(
         Ok(())
     };
     let printed = print(&report);
-    // What went wrong is more than that nobody reads of it.
+    // Other errors have precedence over a closed pipe.
     read.map_err(failed)?;
     stored.map_err(CommandError::ImportNotStored)?;
     printed?;
@@ -265,7 +262,8 @@ fn store_report(
     action: &RegistryAction,
     by: &str,
 ) -> Result<(), StorageError> {
-    let (import, by) = (report.import(action), by.to_owned());
+    let import = report.import(action);
+    let by = by.to_owned();
     write_blocking_with_retries(store, move |session| {
         session
             .record_import(Actor::operator(&by), &import)

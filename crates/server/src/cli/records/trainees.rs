@@ -1,4 +1,4 @@
-//! Commands that erase trainees, and list those that were erased.
+//! Commands that erase trainees and list erasures.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -20,29 +20,29 @@ use crate::cli::output::{self, Cell, ListOutput};
 use crate::cli::values::{trainee_id, ukprn};
 use crate::cli::{CommandError, Database, organisations, progress};
 
-/// What has to be typed to go on.
+/// The word to type for a confirmation.
 const CONFIRMATION: &str = "erase";
-/// How often it is tried to reclaim space while others use the database, and the pause between.
+/// The number of attempts to reclaim space while the database is in use.
 const ATTEMPTS: usize = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraineeCommand {
-    /// Erase trainees for good, from the record, the history and the replies kept; a running server
-    /// goes on meanwhile
+    /// Erase trainees permanently from records, history and stored replies; servers may keep
+    /// running
     ///
-    /// What is left is the identifier, and when, by whom and on what ground it was done. Clients
-    /// that follow the changes learn that the trainee is removed. Other records that may be of the
-    /// same person are listed and stay: name them too. Given again, the command changes nothing.
+    /// Only the identifier remains, with the time, the person who erased and the ground. Clients
+    /// that follow changes see that the trainee was removed. Other records of the same person are
+    /// listed but not erased: erase them too. Repeating the command changes nothing.
     ///
-    /// Backups, standbys, archived logs and what providers keep are not reached: see "Erasing a
-    /// person" in docs/operations.md.
+    /// Backups, standbys, archived logs and data of providers are not changed: see
+    /// docs/operations/data-care.md.
     Erase(Erase),
-    /// List the trainees that were erased, to read or as a file for `trainee erase --again`
+    /// List erased trainees, as a table or as a file for `trainee erase --again`
     Erasures {
         #[command(flatten)]
         database: Database,
-        /// UKPRN of the one provider whose erasures are listed [default: all]
+        /// Only erasures of the provider with this UKPRN [default: all providers]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASURES_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
         #[command(flatten)]
@@ -54,29 +54,30 @@ pub(crate) enum TraineeCommand {
 pub(crate) struct Erase {
     #[command(flatten)]
     database: Database,
-    /// Identifiers of the trainees, all of one provider
+    /// Identifiers of trainees of one provider
     #[arg(value_name = "TRAINEE_ID", required_unless_present = "again", conflicts_with = "again", value_parser = trainee_id)]
     trainee_ids: Vec<String>,
     /// UKPRN of the provider of the trainees
     #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASE_PROVIDER", value_parser = ukprn, required_unless_present = "again")]
     provider: Option<String>,
-    /// On what ground, such as the number of the request; it is kept, and must not name the person
+    /// Ground of the erasure, such as the number of the request; it is stored, and must not name
+    /// the person
     #[arg(long, value_name = "TEXT", env = "REGISTER_GROUND", required_unless_present = "again", value_parser = ground_of)]
     ground: Option<String>,
-    /// Erase again what a restored backup has brought back: a file that `trainee erasures --output
-    /// csv` has written
+    /// Repeat the erasures in a file written by `trainee erasures --output csv`, after restoring a
+    /// backup
     #[arg(long, value_name = "CSV", env = "REGISTER_AGAIN")]
     again: Option<PathBuf>,
-    /// Do not ask for a confirmation
+    /// Skip the confirmation
     #[arg(long, env = "REGISTER_YES")]
     yes: bool,
-    /// Leave the free space of a SQLite file as it is, which can hold earlier versions of the
-    /// record; the same command without this option removes them later
+    /// Keep the free space of a SQLite file, which can contain earlier versions of the record;
+    /// repeat the command without this option to remove them later
     #[arg(long, env = "REGISTER_KEEP_FREE_SPACE")]
     keep_free_space: bool,
 }
 
-/// Reads a ground.
+/// Parses the ground of an erasure.
 fn ground_of(text: &str) -> Result<String, InvalidGround> {
     ground(text)
 }
@@ -118,15 +119,13 @@ impl Erase {
             }
             return again(&store, rows, refused, reclaim, by, || self.confirm());
         }
-        let (ukprn, ground) = (
-            self.provider.clone().unwrap_or_default(),
-            self.ground.clone().unwrap_or_default(),
-        );
+        let ukprn = self.provider.clone().unwrap_or_default();
+        let ground = self.ground.clone().unwrap_or_default();
         let failed = |trainee_id: &str| {
             let trainee_id = trainee_id.to_owned();
             move |error| CommandError::Erasure { trainee_id, error }
         };
-        // All are looked at before any is erased.
+        // All trainees are checked before the first erasure.
         for trainee_id in &self.trainee_ids {
             let planned = store
                 .read_blocking(|session| plan(session, &ukprn, trainee_id, &ground))
@@ -147,7 +146,7 @@ impl Erase {
         reclaim_space(&store, reclaim)
     }
 
-    /// Says what is to be erased, and what stays, by identifiers alone.
+    /// Prints the trainees to erase and the related records that remain, by identifier only.
     fn describe(&self, planned: &Planned, ukprn: &str) {
         let Planned {
             trainee_id,
@@ -161,7 +160,7 @@ impl Erase {
                 timestamp(erasure.erased_at)
             ),
             None => eprintln!(
-                "to erase: trainee {trainee_id} of provider {ukprn}, entries in the history: {entries}"
+                "to erase: trainee {trainee_id} of provider {ukprn}, history entries: {entries}"
             ),
         }
         let others = related
@@ -169,18 +168,18 @@ impl Erase {
             .filter(|other| other.ukprn != ukprn || !self.trainee_ids.contains(&other.trainee_id));
         for other in others {
             eprintln!(
-                "may be the same person, and stays: trainee {} of provider {}",
+                "possibly the same person, not erased: trainee {} of provider {}",
                 other.trainee_id, other.ukprn
             );
         }
     }
 
-    /// Asks whether to go on, unless that was said.
+    /// Asks for a confirmation, unless `--yes` is given.
     fn confirm(&self) -> Result<(), CommandError> {
         if self.yes {
             return Ok(());
         }
-        eprint!("This cannot be undone. Type \"{CONFIRMATION}\" to go on: ");
+        eprint!("This cannot be undone. Type \"{CONFIRMATION}\" to continue: ");
         let mut typed = String::new();
         let read = io::stderr()
             .flush()
@@ -197,31 +196,32 @@ fn describe_outcome(trainee_id: &str, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Erased(erasure) => {
             format!(
-                "trainee {trainee_id}: erased; entries of the history removed: {}",
+                "trainee {trainee_id}: erased; history entries removed: {}",
                 erasure.entries
             )
         }
         Outcome::Before(erasure) => {
             format!(
-                "trainee {trainee_id}: nothing to do: erased {} by {}",
+                "trainee {trainee_id}: no change: erased {} by {}",
                 timestamp(erasure.erased_at),
                 erasure.by
             )
         }
         Outcome::Recorded(_) => {
-            format!("trainee {trainee_id}: recorded as erased; the register had nothing of it")
+            format!("trainee {trainee_id}: recorded as erased; the register had no data")
         }
     }
 }
 
-/// The rows of a list of erasures, and those that are refused.
+/// Reads the rows of a list of erasures. Returns the erasures, and the messages of refused rows.
 fn read(path: &Path) -> Result<(Vec<ErasureRow>, Vec<String>), CommandError> {
     let failed = |error| CommandError::Import {
         file: path.to_owned(),
         error,
     };
     let (file, _) = organisations::open(path).map_err(failed)?;
-    let (mut rows, mut refused) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut refused = Vec::new();
     let read: Result<(), ImportError> = each_row(file, |line, row| {
         match row {
             Ok(row) => rows.push(row),
@@ -233,7 +233,7 @@ fn read(path: &Path) -> Result<(Vec<ErasureRow>, Vec<String>), CommandError> {
     Ok((rows, refused))
 }
 
-/// What became of erasures that were made again.
+/// The result of repeated erasures.
 #[derive(Debug)]
 pub(crate) struct ErasedAgain {
     erased: usize,
@@ -259,7 +259,7 @@ impl fmt::Display for ErasedAgain {
     }
 }
 
-/// Makes the erasures of a file again, after a confirmation, and says what became of them.
+/// Repeats the erasures of a file after a confirmation, and prints the results.
 fn again(
     store: &Store,
     rows: Vec<ErasureRow>,
@@ -311,8 +311,8 @@ fn erase_rows(
     Ok(again)
 }
 
-/// Makes the erasures of a database again in the copy of a backup that is to replace it: all of
-/// them, or it is an error.
+/// Repeats the erasures of a database in the copy of a backup that replaces it. Fails if any
+/// erasure cannot be repeated.
 pub(crate) fn erase_in_copy(
     copy: &Store,
     erasures: &[Erasure],
@@ -335,12 +335,12 @@ pub(crate) fn erase_in_copy(
     Ok(again)
 }
 
-/// Reclaims all space of rows that are gone.
+/// Reclaims all space of deleted rows.
 pub(crate) fn reclaim_all_space(store: &Store) -> Result<(), CommandError> {
     reclaim_space(store, Reclaim::Everything)
 }
 
-/// Reclaims the space of rows that are gone.
+/// Reclaims the space of deleted rows.
 fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
         let reclaimed =

@@ -1,5 +1,4 @@
-//! The options by which connections, TLS and the stop of a server are bounded, and the proxies in
-//! front of it.
+//! The options for connections, TLS, shutdown and trusted proxies.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -18,13 +17,13 @@ use crate::operations::shutdown::ShutdownTimeouts;
 use crate::operations::startup::clock::ClockCheck;
 use crate::operations::startup::open_files;
 
-/// How long a start waits for a server of PostgreSQL that has no connection left: longer than other
-/// servers of the register keep a connection that they do not use.
+/// The time that a start waits for a free PostgreSQL connection. Longer than other servers of the
+/// register keep an unused connection.
 const CONNECTION_WAIT: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Args)]
 pub(super) struct Bounds {
-    /// Certificate chain in PEM form, with which TLS is spoken; SIGHUP reads it again
+    /// Certificate chain for TLS, in PEM format; SIGHUP reloads it
     #[arg(
         long,
         value_name = "FILE",
@@ -32,7 +31,7 @@ pub(super) struct Bounds {
         requires = "tls_key"
     )]
     tls_certificate: Option<PathBuf>,
-    /// Private key of the certificate, in PEM form
+    /// Private key of the certificate, in PEM format
     #[arg(
         long,
         value_name = "FILE",
@@ -40,43 +39,41 @@ pub(super) struct Bounds {
         requires = "tls_certificate"
     )]
     tls_key: Option<PathBuf>,
-    /// Reverse proxies, as addresses and networks separated by commas: on connections from these
-    /// alone, `Forwarded` or `X-Forwarded-For` names the client, for the limits by address
-    /// [default: none]
+    /// Reverse proxies, as addresses and networks separated by commas; only they may name the
+    /// client in `Forwarded` or `X-Forwarded-For`, for limits by address [default: none]
     #[arg(long, value_name = "CIDR,...", env = "REGISTER_TRUSTED_PROXIES")]
     pub(super) trusted_proxies: Option<TrustedProxies>,
-    /// Seconds in which the head of a request must arrive
+    /// Seconds until the head of a request must be complete
     #[arg(long, value_name = "SECONDS", env = "REGISTER_HEADER_TIMEOUT", default_value = "10",
         value_parser = positive::<NonZeroU32>)]
     header_timeout: NonZeroU32,
-    /// Seconds in which the body of a request must arrive
+    /// Seconds until the body of a request must be complete
     #[arg(long, value_name = "SECONDS", env = "REGISTER_BODY_TIMEOUT", default_value = "30",
         value_parser = positive::<NonZeroU32>)]
     body_timeout: NonZeroU32,
-    /// Seconds that a connection stays open without a request; longer than those of a balancer in
-    /// front
+    /// Seconds that an idle connection stays open; must exceed the timeout of a load balancer
     #[arg(long, value_name = "SECONDS", env = "REGISTER_KEEP_ALIVE", default_value = "75",
         value_parser = positive::<NonZeroU32>)]
     keep_alive: NonZeroU32,
-    /// Connections that can be open at once; others wait
+    /// Maximum number of open connections; further connections wait
     #[arg(long, value_name = "N", env = "REGISTER_MAX_CONNECTIONS", default_value = "1000",
         value_parser = positive::<NonZeroUsize>)]
     max_connections: NonZeroUsize,
-    /// Connections to the database that read, at most
+    /// Maximum number of database connections for reading
     #[arg(long, value_name = "N", env = "REGISTER_READ_CONNECTIONS", default_value = "8",
         value_parser = positive::<NonZeroU32>)]
     read_connections: NonZeroU32,
-    /// Connections to PostgreSQL that write, at most; on SQLite there is one
+    /// Maximum number of PostgreSQL connections for writing; SQLite uses one
     #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8",
         value_parser = positive::<NonZeroU32>)]
     write_connections: NonZeroU32,
-    /// Seconds for which requests are taken after the signal to stop, until a balancer has noticed
+    /// Seconds to accept requests after the signal to stop, until a load balancer notices
     #[arg(long, value_name = "SECONDS", env = "REGISTER_STOP_DELAY", default_value = "0", value_parser = whole::<u32>)]
     stop_delay: u32,
-    /// Seconds that requests in flight have to be answered when the server stops
+    /// Seconds for answering requests in flight at shutdown
     #[arg(long, value_name = "SECONDS", env = "REGISTER_DRAIN_TIME", default_value = "30", value_parser = whole::<u32>)]
     drain_time: u32,
-    /// What becomes of a start with a clock that must be wrong
+    /// Effect of a wrong clock at start
     #[arg(
         long,
         value_name = "refuse|warn",
@@ -87,7 +84,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// How the database is used.
+    /// The options of the store.
     pub(super) fn store(&self) -> StoreOptions {
         StoreOptions {
             readers: self.read_connections.get(),
@@ -97,7 +94,7 @@ impl Bounds {
         }
     }
 
-    /// How the register is served.
+    /// The configuration of the server.
     pub(super) fn service(&self) -> Result<Service, TlsError> {
         let seconds = |seconds: NonZeroU32| Duration::from_secs(seconds.get().into());
         let mut limits = Limits {
@@ -109,9 +106,10 @@ impl Bounds {
         if let Some(most) = open_files() {
             let (lowered, is_lowered) = limits.within_open_files(most);
             if is_lowered {
-                let (requested, given) = (limits.max_connections, lowered.max_connections);
+                let requested = limits.max_connections;
+                let given = lowered.max_connections;
                 log::info!(
-                    "at most {given} connections instead of {requested}: only {most} files can be open (ulimit -n)"
+                    "connections limited to {given} instead of {requested}; open files are limited to {most} (ulimit -n)"
                 );
             }
             limits = lowered;
@@ -127,7 +125,7 @@ impl Bounds {
         })
     }
 
-    /// How long the server may take to stop.
+    /// The time limits of the shutdown.
     pub(super) fn shutdown_timeouts(&self) -> ShutdownTimeouts {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
         ShutdownTimeouts {

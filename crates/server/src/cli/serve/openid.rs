@@ -1,4 +1,4 @@
-//! The options by which people sign in to the settings by OpenID Connect.
+//! The options for signing in to the settings by OpenID Connect.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use settings_pages::signing_in::openid::{
 
 #[derive(Debug, Args)]
 pub(super) struct OpenIdOptions {
-    /// Issuer of OpenID Connect by which people sign in to the settings, exactly as it names
-    /// itself, such as https://id.example; it knows the address /settings/sign-in/oidc/callback of
-    /// the settings [default: links alone]
+    /// OpenID Connect issuer for signing in to the settings, exactly as in its metadata, such as
+    /// https://id.example; register the callback path /settings/sign-in/oidc/callback there
+    /// [default: sign-in links only]
     #[arg(
         long,
         value_name = "URL",
@@ -24,7 +24,7 @@ pub(super) struct OpenIdOptions {
         hide_env_values = true
     )]
     oidc_issuer: Option<String>,
-    /// Name by which the issuer knows the register
+    /// Client identifier of the register at the issuer
     #[arg(
         long,
         value_name = "ID",
@@ -32,7 +32,7 @@ pub(super) struct OpenIdOptions {
         requires = "oidc_issuer"
     )]
     oidc_client_id: Option<String>,
-    /// File with the secret that the issuer has given the register [default: none, as for a public
+    /// File with the client secret of the register at the issuer [default: none, for a public
     /// client]
     #[arg(
         long,
@@ -41,7 +41,7 @@ pub(super) struct OpenIdOptions {
         requires = "oidc_issuer"
     )]
     oidc_client_secret_file: Option<PathBuf>,
-    /// Scopes that are requested besides openid, separated by spaces
+    /// Scopes to request besides openid, separated by spaces
     #[arg(
         long,
         value_name = "SCOPES",
@@ -50,8 +50,8 @@ pub(super) struct OpenIdOptions {
         default_value = "email"
     )]
     oidc_scopes: Vec<String>,
-    /// Claim with the UKPRN of the organisation to which somebody belongs, or with several; a JSON
-    /// pointer such as /organisation/ukprn reads within a claim [default: none, invitations alone]
+    /// Claim with one or more UKPRNs of the user's organisations; a JSON pointer such as
+    /// /organisation/ukprn reads a nested value [default: none, by invitation only]
     #[arg(
         long,
         value_name = "NAME",
@@ -59,8 +59,8 @@ pub(super) struct OpenIdOptions {
         requires = "oidc_issuer"
     )]
     oidc_provider_claim: Option<ClaimName>,
-    /// Claim with the role of somebody who belongs by the claim, or with several; a JSON pointer
-    /// too [default: none, all are viewers]
+    /// Claim with one or more roles of a user who belongs to an organisation by claim; can be a
+    /// JSON pointer [default: none, all users are viewers]
     #[arg(
         long,
         value_name = "NAME",
@@ -68,7 +68,7 @@ pub(super) struct OpenIdOptions {
         requires = "oidc_issuer"
     )]
     oidc_role_claim: Option<ClaimName>,
-    /// Role that makes an admin of the organisation
+    /// Role of admins of an organisation
     #[arg(
         long,
         value_name = "VALUE",
@@ -76,7 +76,7 @@ pub(super) struct OpenIdOptions {
         default_value = "admin"
     )]
     oidc_admin_value: String,
-    /// Role that makes an operator of the service [default: none, by invitation alone]
+    /// Role of operators of the service [default: none, by invitation only]
     #[arg(
         long,
         value_name = "VALUE",
@@ -86,33 +86,34 @@ pub(super) struct OpenIdOptions {
     oidc_operator_value: Option<String>,
 }
 
-/// Why people cannot sign in by OpenID Connect as the options say.
+/// The reasons why the options of OpenID Connect are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenIdError {
-    /// The issuer cannot be one.
+    /// The issuer is not valid.
     #[error("--oidc-issuer {0}")]
     Issuer(#[from] AddressError),
-    /// There is nothing to sign in to.
-    #[error("--oidc-issuer is for the pages at /settings, which are off: see --settings")]
+    /// The settings pages are off.
+    #[error("--oidc-issuer needs the settings pages, which are off: see --settings")]
     WithoutSettings,
-    /// The secret of the client cannot be read.
+    /// The client secret is unreadable.
     #[error("--oidc-client-secret-file {}: {why}", .path.display())]
     Secret {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
 impl OpenIdOptions {
-    /// The issuer, where there is one. Fetches nothing: it may be away.
+    /// The issuer, or `None` if it is not configured. Sends no request, because the issuer may be
+    /// unavailable.
     pub(super) fn issuer(
         &self,
         environment: Environment,
         has_pages: bool,
     ) -> Result<Option<Issuer>, OpenIdError> {
-        // A variable that is set to nothing counts as absent.
+        // An empty environment variable counts as absent.
         let set = |text: &Option<String>| text.clone().filter(|text| !is_blank(text));
         let named =
             |name: &Option<ClaimName>| name.clone().filter(|name| !is_blank(&name.to_string()));
@@ -153,7 +154,7 @@ impl OpenIdOptions {
         };
         let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
         match text.trim() {
-            "" => Err(unreadable("it is empty".to_owned())),
+            "" => Err(unreadable("the file is empty".to_owned())),
             secret => Ok(Some(secret.to_owned())),
         }
     }

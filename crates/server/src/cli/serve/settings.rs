@@ -1,4 +1,4 @@
-//! Where the pages of the settings are served.
+//! The options for serving the settings pages.
 
 use std::net::TcpListener;
 use std::str::FromStr;
@@ -13,65 +13,62 @@ use crate::operations::startup::{self, StartError};
 
 #[derive(Debug, Args)]
 pub(super) struct SettingsOptions {
-    /// Whether the pages at /settings are served, where people sign in to look after the tokens of
-    /// their organisation; an address and a port give them a listener of their own [default: on in
-    /// the sandbox, off in production]
+    /// Whether to serve the settings pages at /settings, where users manage the tokens of their
+    /// organisation; an address and a port give them their own listener [default: on in the
+    /// sandbox, off in production]
     #[arg(long, value_name = "on|off|ADDR", env = "REGISTER_SETTINGS")]
     settings: Option<Placement>,
-    /// Where operators of the service have their pages: on the listener of --operator-listen alone,
-    /// at /settings of the other users too, or nowhere [default: operator-listener, and off where
-    /// --settings is off]
+    /// Where to serve the operators' pages: on the listener of --operator-listen, on the listener
+    /// of the settings too, or nowhere [default: operator-listener, or off if --settings is off]
     #[arg(
         long,
         value_name = "operator-listener|settings|off",
         env = "REGISTER_OPERATOR_PAGES"
     )]
     operator_pages: Option<OperatorPages>,
-    /// Address of the settings as the users of organisations see it, such as
-    /// https://register.example; the links that operators make begin with it [default: the address
-    /// of --settings, otherwise that of --listen]
+    /// Address of the settings pages as users of organisations see it, such as
+    /// https://register.example; links created by operators begin with it [default: the address of
+    /// --settings, or else of --listen]
     #[arg(long, value_name = "URL", env = "REGISTER_SERVE_SETTINGS_URL", value_parser = site)]
     settings_url: Option<String>,
 }
 
-/// Where the pages of operators are.
+/// The listeners of the operators' pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum OperatorPages {
-    /// On the listener for operators.
+    /// On the operator listener
     OperatorListener,
-    /// There, and next to the pages of organisations.
+    /// On the operator listener, and with the pages of organisations
     Settings,
-    /// Nowhere.
+    /// Nowhere
     Off,
 }
 
-/// Where the pages are.
+/// The location of the settings pages.
 #[derive(Debug, Clone)]
 pub(super) enum Placement {
-    /// Next to the API.
+    /// On the listener of the API.
     WithApi,
     /// Nowhere.
     Nowhere,
-    /// At an address of their own.
+    /// On their own listener at an address.
     Own(String),
 }
 
-/// A text does not say where the pages are.
+/// The text is not a location of the pages.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("must be on, off, or an address and a port such as 10.0.0.5:8443")]
 pub(super) struct NoPlacement;
 
-/// Why the pages of operators cannot be where the options say.
+/// The reasons why the options of the operators' pages are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorPagesError {
-    /// They are to be next to pages that are not served.
-    #[error(
-        "--operator-pages settings is for the pages at /settings, which are off: see --settings"
-    )]
+    /// The settings pages that should include them are off.
+    #[error("--operator-pages settings needs the settings pages, which are off: see --settings")]
     WithoutSettings,
-    /// They are to be on a listener that there is not.
+    /// The operator listener is off.
     #[error(
-        "--operator-pages operator-listener is for the listener of operators, which is off: see --operator-listen"
+        "--operator-pages operator-listener needs the operator listener, which is off: see --operator-listen"
     )]
     WithoutListener,
 }
@@ -95,7 +92,7 @@ impl FromStr for Placement {
 }
 
 impl SettingsOptions {
-    /// Where they are in a register of this environment.
+    /// The location of the settings pages in an environment.
     pub(super) fn placement(&self, environment: Environment) -> Placement {
         let usual = match environment {
             Environment::Sandbox => Placement::WithApi,
@@ -104,13 +101,13 @@ impl SettingsOptions {
         self.settings.clone().unwrap_or(usual)
     }
 
-    /// Whether there are any pages, of organisations or of operators.
+    /// Whether any settings pages are served, of organisations or of operators.
     pub(super) fn are_served(&self, environment: Environment) -> bool {
         let placement = self.placement(environment);
         !placement.is_nowhere() || self.operator_pages(&placement) != OperatorPages::Off
     }
 
-    /// Refuses to have the pages of operators where nothing is served.
+    /// Fails if the operators' pages are requested on a listener that is off.
     pub(super) fn require_operator_pages(
         &self,
         environment: Environment,
@@ -130,7 +127,7 @@ impl SettingsOptions {
         }
     }
 
-    /// Where those of operators are, next to others that are there.
+    /// The listeners of the operators' pages, given the location of the other settings pages.
     pub(super) fn operator_pages(&self, others: &Placement) -> OperatorPages {
         let usual = match others {
             Placement::WithApi | Placement::Own(_) => OperatorPages::OperatorListener,
@@ -139,14 +136,14 @@ impl SettingsOptions {
         self.operator_pages.unwrap_or(usual)
     }
 
-    /// The site of the settings as the users of organisations see it; `listener` is that of the
+    /// The site of the settings as users of organisations see it. `listener` is the site of the
     /// listener.
     pub(super) fn site(&self, listener: String) -> String {
         self.settings_url.clone().unwrap_or(listener)
     }
 
-    /// The sites at which the pages are served: `settings` is that of the settings, where they are
-    /// served, and `operators` that of the listener for operators, if there is one.
+    /// The sites of the pages, for recording. `settings` is the site of the settings pages, and
+    /// `operators` the site of the operator listener, if they exist.
     pub(super) fn served_addresses(
         &self,
         others: &Placement,
@@ -165,8 +162,8 @@ impl SettingsOptions {
         }
     }
 
-    /// The pages on the listener for operators, if there are any; `site` is that of the settings of
-    /// organisations.
+    /// The operators' pages on the operator listener, or `None`. `site` is the site of the settings
+    /// of organisations.
     pub(super) fn on_operator_listener(
         &self,
         others: &Placement,
@@ -175,7 +172,7 @@ impl SettingsOptions {
         match self.operator_pages(others) {
             OperatorPages::OperatorListener | OperatorPages::Settings => {
                 let pages = SettingsPages::default().with_organisations_at(site);
-                // Where the program listens is not where others reach the API.
+                // The address of the listener is not the public address of the API.
                 let is_site_of_api = self.settings_url.is_some() && others.is_with_api();
                 Some(if is_site_of_api {
                     pages
@@ -187,10 +184,10 @@ impl SettingsOptions {
         }
     }
 
-    /// The pages of organisations, and of operators where they are to be there too.
+    /// The settings pages of organisations, with operators if the options say so.
     pub(super) fn organisation_pages(&self, own: &Placement) -> SettingsPages {
         let audience = match self.operator_pages(own) {
-            OperatorPages::Settings => Audience::Everybody,
+            OperatorPages::Settings => Audience::All,
             OperatorPages::OperatorListener | OperatorPages::Off => Audience::Organisations,
         };
         let pages = SettingsPages::default().with_audience(audience);
@@ -207,17 +204,17 @@ impl SettingsOptions {
 }
 
 impl Placement {
-    /// Whether they are next to the API.
+    /// Whether the pages are on the listener of the API.
     pub(super) fn is_with_api(&self) -> bool {
         matches!(self, Self::WithApi)
     }
 
-    /// Whether there are none.
+    /// Whether no pages are served.
     pub(super) fn is_nowhere(&self) -> bool {
         matches!(self, Self::Nowhere)
     }
 
-    /// The listener of their own, if they have one.
+    /// Opens the listener of the pages, if they have their own.
     pub(super) fn listen(&self) -> Result<Option<TcpListener>, StartError> {
         match self {
             Self::Own(address) => Ok(Some(startup::listen(address, "--settings")?)),

@@ -1,4 +1,4 @@
-//! Whether the versions that are served keep what was promised of them.
+//! The comparison of the served versions with their contracts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,12 +17,11 @@ use crate::contracts::{self, ContractError, Report};
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Folder with the contracts that were promised: one folder for each version, as under
-    /// `snapshots/`
+    /// Folder with the committed contracts, one folder for each version, like `snapshots/`
     #[arg(long, value_name = "DIR", env = "REGISTER_AGAINST")]
     against: PathBuf,
-    /// Change log that must mention whatever was added; a break is accepted when an entry below a
-    /// heading "Breaking changes" names the version and what the break is about
+    /// Change log that must mention all additions; a breaking change is accepted if an entry below
+    /// a heading "Breaking changes" names the version and the subject
     #[arg(long, value_name = "FILE", env = "REGISTER_CHANGE_LOG")]
     change_log: Option<PathBuf>,
 }
@@ -50,7 +49,7 @@ impl Check {
             .map_or_else(Vec::new, |text| report.unmentioned(text));
         for (label, subject) in &unmentioned {
             output::line(format_args!(
-                "{label} wants a line in the change log about {subject}"
+                "{label}: the change log does not mention {subject}"
             ))?;
         }
         match (report.broken() - announced.len(), unmentioned.len()) {
@@ -67,7 +66,7 @@ fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandE
     for (label, outcome) in &report.outcomes {
         match outcome {
             Outcome::Served(changes) if changes.is_empty() => {
-                output::line(format_args!("{label} is as promised"))?
+                output::line(format_args!("{label}: no breaking changes"))?
             }
             Outcome::Served(changes) => {
                 for change in changes {
@@ -79,14 +78,14 @@ fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandE
                     output::line(format_args!("{label} {effect} {change}"))?;
                 }
             }
-            Outcome::Removed => output::line(format_args!("{label} is removed, and says so"))?,
+            Outcome::Removed => output::line(format_args!("{label}: removed, and answers so"))?,
             Outcome::Lost => output::line(format_args!(
-                "{label} BREAKS everything: it is not served, and not among the removed versions"
+                "{label}: BREAKS all clients; neither served nor listed as removed"
             ))?,
         }
     }
     for label in &report.new {
-        output::line(format_args!("{label} is new: nothing was promised of it"))?;
+        output::line(format_args!("{label}: new, without a contract"))?;
     }
     Ok(())
 }

@@ -8,10 +8,10 @@ use crate::cli::output::{self, ReportFormat, ReportOutput};
 
 #[derive(Debug, Args)]
 pub(crate) struct Difference {
-    /// Version that the client was written for, such as the oldest
+    /// Version of the client, such as the oldest one
     #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_DIFFERENCE_FROM")]
     from: String,
-    /// Version that it moves to, newer or older
+    /// Version to migrate to, newer or older
     #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_DIFFERENCE_TO")]
     to: String,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Printing the OpenAPI document of a version.
+//! The command that prints the OpenAPI document of a version.
 
 use clap::{Args, ValueEnum};
 use domain::Lists;
@@ -11,21 +11,21 @@ use crate::contracts::ContractError;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenApi {
-    /// The version, such as the newest one that `serve` names
+    /// Version, such as the newest one
     #[arg(value_name = "VERSION")]
     version: String,
-    /// What the document is for
+    /// Purpose of the document
     #[arg(long, env = "REGISTER_VERSION_OPENAPI_FORM", value_enum, default_value_t = Form::Complete)]
     form: Form,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Form {
-    /// All that the server accepts and answers, in OpenAPI 3.1
+    /// Complete document in OpenAPI 3.1
     Complete,
-    /// For programs that generate clients
+    /// OpenAPI 3.1 document for client generators
     Client,
-    /// The same in OpenAPI 3.0
+    /// OpenAPI 3.0 document for client generators
     #[value(name = "client-3.0")]
     Client30,
 }

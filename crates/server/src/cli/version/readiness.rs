@@ -1,4 +1,4 @@
-//! The command that reports who is ready for the newest version.
+//! The command that reports the readiness to migrate.
 
 use clap::Args;
 use domain::values::iso_8601::timestamp;
@@ -14,14 +14,14 @@ use crate::cli::values::{between, ukprn};
 pub(crate) struct Readiness {
     #[command(flatten)]
     database: Database,
-    /// The version, such as one that is to be removed [default: a table of all, those first who
-    /// could move first]
+    /// Version, such as one to be removed [default: a table of all versions, sorted by readiness to
+    /// migrate]
     #[arg(value_name = "LABEL")]
     version: Option<String>,
-    /// UKPRN of the one provider to look at [default: all]
+    /// UKPRN of a provider [default: all providers]
     #[arg(long, value_name = "UKPRN", env = "REGISTER_VERSION_READINESS_PROVIDER", value_parser = ukprn)]
     provider: Option<String>,
-    /// How many days to look back, today among them
+    /// Number of days, including today
     #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = DEFAULT_DAYS,
         value_parser = between(1, MAX_DAYS))]
     days: u16,
@@ -50,7 +50,8 @@ impl Readiness {
 
     fn one(&self, label: &str) -> Result<(), CommandError> {
         let served = served(label)?;
-        let (days, provider) = (self.days, self.provider.clone());
+        let days = self.days;
+        let provider = self.provider.clone();
         let readiness = self
             .database
             .open()?
@@ -64,7 +65,8 @@ impl Readiness {
     }
 
     fn all(&self) -> Result<(), CommandError> {
-        let (days, provider) = (self.days, self.provider.clone());
+        let days = self.days;
+        let provider = self.provider.clone();
         let found = self
             .database
             .open()?

@@ -1,4 +1,4 @@
-//! The command that spells bodies of one version as another version does.
+//! The command that translates bodies between versions.
 
 use std::io::Read as _;
 use std::{fs, io};
@@ -16,40 +16,38 @@ use super::super::CommandError;
 use super::super::values::date;
 use crate::cli::output::{self, ReportFormat, ReportOutput};
 
-/// Spell bodies of one version as another version does, and say what becomes of them there
+/// Translate bodies from one version to another, and report lost values and problems
 ///
-/// The file holds one body, an array of bodies, or one body a line. A body is that of a request or
-/// of a reply, with or without `data` around it. The bodies go to standard output in the names of
-/// the other version; what was renamed, what has no place there and what that version would refuse
-/// goes to standard error. No register is asked: schools and training partners with a well-formed
-/// number count as known.
+/// The file contains one body, an array of bodies, or one body per line. Bodies are of requests or
+/// replies, with or without `data` around them. Translated bodies go to standard output. Renamed
+/// fields, lost values and problems in the other version go to standard error. The command uses no
+/// register: schools and training partners with well-formed numbers count as known.
 ///
-/// The exit status is 0 when every value has a place and nothing would be refused, and 1 otherwise;
-/// the bodies are printed all the same.
+/// The exit status is 1 if a value is lost or a body has a problem, otherwise 0. The bodies are
+/// printed in both cases.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Translate {
     /// Version of the bodies
     #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_TRANSLATE_FROM", value_parser = served)]
     from: &'static Served,
-    /// Version in whose names they are wanted
+    /// Version to translate to
     #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_TRANSLATE_TO", value_parser = served)]
     to: &'static Served,
     #[command(flatten)]
     output: ReportOutput,
-    /// Record that the bodies are about: trainee, placement, degree, withdrawal, deferral or
-    /// recommendation [default: as their keys say]
+    /// Kind of the record: trainee, placement, degree, withdrawal, deferral or recommendation
+    /// [default: detected from the keys]
     #[arg(long, env = "REGISTER_RECORD", value_parser = word::<RecordKind>)]
     record: Option<RecordKind>,
-    /// Whether the bodies are those of requests or of replies: request or reply [default: as their
-    /// keys say]
+    /// Direction of the bodies: request or reply [default: detected from the keys]
     #[arg(long, env = "REGISTER_DIRECTION", value_parser = word::<Direction>)]
     direction: Option<Direction>,
-    /// What requests are for: create or update [default: update where less than half of what is
-    /// required is there]
+    /// Purpose of requests: create or update [default: update if less than half of the required
+    /// fields are present]
     #[arg(long, env = "REGISTER_PURPOSE", value_parser = word::<Purpose>)]
     purpose: Option<Purpose>,
-    /// Day on which the bodies are judged [default: today]
+    /// Date for checking the bodies [default: today]
     #[arg(long, value_name = "DATE", env = "REGISTER_TODAY", value_parser = date)]
     today: Option<NaiveDate>,
     /// File with the bodies, or - for standard input
@@ -90,7 +88,8 @@ impl Translate {
             today,
             lists: Lists::embedded(),
         };
-        let (mut lost, mut problems) = (0, 0);
+        let mut lost = 0;
+        let mut problems = 0;
         for (line, body) in bodies {
             let translation = translate(&body, self.from, self.to, &body_kind, context);
             lost += translation.lost.len();
@@ -123,10 +122,10 @@ impl Translate {
     }
 }
 
-/// A body, with its line where each has one.
+/// A body, with its line if the file has one body per line.
 type Located<T> = (Option<usize>, T);
 
-/// One body, or one for each line.
+/// Parses one body, or one body per line.
 fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> {
     let whole = match read::parse_json(text) {
         Ok(body) => return Ok(vec![(None, body)]),
@@ -136,7 +135,7 @@ fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> 
     let filled: Vec<_> = lines
         .filter(|(_, line)| !line.trim_ascii().is_empty())
         .collect();
-    // A body that is spread over lines is wrong as a whole.
+    // A body that spans several lines is wrong as a whole.
     if filled
         .first()
         .is_none_or(|(_, first)| read::parse_json(first).is_err())
@@ -158,7 +157,7 @@ fn print(value: &impl Serialize, on_a_line: bool) -> Result<(), CommandError> {
     }
 }
 
-/// What was done, in lines.
+/// The report of a translation, line by line.
 fn report(translation: &Translation) -> Vec<String> {
     let renamed = translation
         .renames
@@ -192,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_holds_one_body_an_array_or_a_body_a_line() {
+    fn file_contains_body_array_or_one_body_per_line() {
         let read = |text: &str| bodies(text.as_bytes());
         assert_eq!(
             read(" {\n\"data\": 1}\n").unwrap(),

@@ -1,5 +1,4 @@
-//! Whether the clock of this machine can be right: by the register, by the server of the database
-//! and by the program itself.
+//! Checks the clock of this machine against the register, the database server and the program file.
 
 use std::{fmt, fs};
 
@@ -11,38 +10,37 @@ use storage::store::Store;
 
 use super::StartError;
 
-/// What becomes of a start with a clock that must be wrong.
+/// The effect of a wrong clock on the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ClockCheck {
-    /// It is refused.
+    /// Refuse the start
     Refuse,
-    /// It is warned of.
+    /// Only log a warning
     Warn,
 }
 
-/// What shows that the clock of this machine is wrong.
+/// The evidence that the clock of this machine is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrongClock {
-    /// The register was changed later than that.
+    /// The last change of the register is later than the clock.
     BehindRegister {
-        /// The time by the clock.
+        /// The time of this clock.
         now: DateTime<Utc>,
-        /// When it was changed.
+        /// The time of the last change.
         changed: DateTime<Utc>,
     },
-    /// The database server has another time.
+    /// The clock of the database server differs.
     ApartFromServer {
-        /// The time by the clock.
+        /// The time of this clock.
         now: DateTime<Utc>,
-        /// The time of the server.
+        /// The time of the database server.
         server: DateTime<Utc>,
     },
-    /// The program was put in its place later than that. It may be that its date is not what it
-    /// seems.
+    /// The program file is newer than the clock. The date of the file itself may be wrong.
     BehindProgram {
-        /// The time by the clock.
+        /// The time of this clock.
         now: DateTime<Utc>,
-        /// The date of the program's file.
+        /// The date of the program file.
         program: DateTime<Utc>,
     },
 }
@@ -54,7 +52,7 @@ impl fmt::Display for WrongClock {
             Self::BehindRegister { now, changed } => {
                 write!(
                     formatter,
-                    "the clock says {}, but the register was changed at {}",
+                    "the clock is at {}, but the register was last changed at {}",
                     time(now),
                     time(changed)
                 )
@@ -62,7 +60,7 @@ impl fmt::Display for WrongClock {
             Self::ApartFromServer { now, server } => {
                 write!(
                     formatter,
-                    "the clock says {}, but that of the database server {}",
+                    "the clock is at {}, but the clock of the database server is at {}",
                     time(now),
                     time(server)
                 )
@@ -70,7 +68,7 @@ impl fmt::Display for WrongClock {
             Self::BehindProgram { now, program } => {
                 write!(
                     formatter,
-                    "the clock says {}, but the program is of {}",
+                    "the clock is at {}, but the program file is from {}",
                     time(now),
                     time(program)
                 )
@@ -79,7 +77,7 @@ impl fmt::Display for WrongClock {
     }
 }
 
-/// What the clock of this machine is compared with.
+/// The times that the clock is compared with.
 #[derive(Debug, Clone, Copy, Default)]
 struct Evidence {
     changed: Option<DateTime<Utc>>,
@@ -88,7 +86,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// What shows that a clock is wrong which says that it is now.
+    /// The evidence against a clock that shows `now`.
     fn against(self, now: DateTime<Utc>) -> impl Iterator<Item = WrongClock> {
         let is_later = move |moment: &DateTime<Utc>| *moment - now > WRONG_CLOCK;
         let changed = self
@@ -107,25 +105,26 @@ impl Evidence {
     }
 }
 
-/// Looks at the clock of this machine.
+/// Checks the clock of this machine.
 ///
 /// # Errors
 ///
-/// [`StartError::Clock`] when it must be wrong and such a start is to be refused; [`StartError::Database`].
+/// [`StartError::Clock`] when the clock is wrong and `check` is [`ClockCheck::Refuse`];
+/// [`StartError::Database`].
 pub fn check(store: &Store, check: ClockCheck) -> Result<(), StartError> {
     let (changed, server) = store
         .read_blocking::<_, StorageError>(|session| {
             Ok((session.latest_change()?, session.server_time()?))
         })
         .map_err(StartError::Database)?;
-    // On PostgreSQL it may be the date of a server whose clock is ahead.
+    // On PostgreSQL the change may come from a server whose clock is ahead.
     let lead = |changed: &DateTime<Utc>| *changed - store.now();
     let is_ahead = |changed: &DateTime<Utc>| {
         server.is_none() && (MAX_LEAD..WRONG_CLOCK).contains(&lead(changed))
     };
     if let Some(changed) = changed.filter(is_ahead) {
         log::warn!(
-            "the register was last changed at {}, ahead of the clock; a client that polls by date may miss changes until then",
+            "last change of the register is ahead of the clock, at {}; clients that poll by date may miss changes until then",
             changed.to_rfc3339_opts(SecondsFormat::Secs, true)
         );
     }
@@ -150,7 +149,7 @@ pub fn check(store: &Store, check: ClockCheck) -> Result<(), StartError> {
     Ok(())
 }
 
-/// When the file of the program was written, where the operating system knows it.
+/// The modification time of the program file, or `None` if it is unknown.
 fn date_of_the_program() -> Option<DateTime<Utc>> {
     let file = std::env::current_exe().ok()?;
     Some(fs::metadata(file).ok()?.modified().ok()?.into())
@@ -169,8 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_behind_the_register_or_the_program_is_wrong() {
-        let (changed, program) = (at(12, 0), at(11, 0));
+    fn clock_behind_register_or_program_is_wrong() {
+        let changed = at(12, 0);
+        let program = at(11, 0);
         let evidence = Evidence {
             changed: Some(changed),
             program: Some(program),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_apart_from_the_server_is_wrong_on_either_side() {
+    fn clock_apart_from_server_is_wrong_on_either_side() {
         let server = at(12, 0);
         let evidence = Evidence {
             server: Some(server),

@@ -67,7 +67,7 @@ impl Watched {
             operator,
             token,
         };
-        server.operator = server.address_in("operators are answered on http://");
+        server.operator = server.address_in("listening for operators on http://");
         server.public = server.address_in("listening on http://");
         server
     }

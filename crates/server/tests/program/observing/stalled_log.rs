@@ -46,7 +46,7 @@ impl Stalled {
             public: String::new(),
             operator: String::new(),
         };
-        server.operator = server.read_until("operators are answered on http://");
+        server.operator = server.read_until("listening for operators on http://");
         server.public = server.read_until("] listening on http://");
         server
     }
@@ -145,5 +145,5 @@ fn what_was_logged_is_written_before_a_server_ends() {
             .starts_with("trainee-register: "),
         "{log}"
     );
-    assert!(log.contains("operators are answered on "), "{log}");
+    assert!(log.contains("listening for operators on "), "{log}");
 }

@@ -1,5 +1,4 @@
-//! What an issuer says of a person beyond who it is: to which organisations they belong, and what
-//! they may do there.
+//! The claims of an issuer about a user: organisations and roles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use storage::accounts::users::UserRole;
 
-/// Digits of a UKPRN.
+/// The number of digits of a UKPRN.
 const UKPRN_DIGITS: usize = 8;
-/// The most organisations that are taken from a claim.
+/// The maximum number of organisations read from a claim.
 const MAX_ORGANISATIONS: usize = 100;
 
-/// The name of a claim; one that begins with a slash is a JSON pointer into the claims (RFC 6901),
-/// such as `/organisation/ukprn`.
+/// The name of a claim. A name that begins with a slash is a JSON pointer into the claims (RFC
+/// 6901), such as `/organisation/ukprn`.
 #[derive(Debug, Clone)]
 pub struct ClaimName(String);
 
 /// The claims of an ID token that the standards define (OpenID Connect Core 1.0, sections 2 and
-/// 5.1), and that are not passed on.
+/// 5.1). They are not passed on.
 const DEFINED: [&str; 29] = [
     "iss",
     "sub",
@@ -53,9 +52,9 @@ const DEFINED: [&str; 29] = [
     "address",
 ];
 
-/// A claim cannot say to which organisation somebody belongs, or what they may do there.
+/// The claim has a defined meaning, so it cannot contain an organisation or a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the claim has a meaning of its own in OpenID Connect")]
+#[error("OpenID Connect defines this claim for another purpose")]
 pub struct DefinedClaim;
 
 impl FromStr for ClaimName {
@@ -103,7 +102,7 @@ impl OtherClaims {
         rest.map_or(Some(value), |rest| value.pointer(&format!("/{rest}")))
     }
 
-    /// What a claim says, as one text or as several.
+    /// The values of a claim as texts.
     fn texts(&self, name: Option<&ClaimName>) -> Vec<String> {
         let text = |value: &Value| match value {
             Value::String(text) => Some(text.trim().to_owned()),
@@ -120,20 +119,20 @@ impl OtherClaims {
     }
 }
 
-/// Which claims count.
+/// The names of the claims that are read.
 #[derive(Debug, Clone)]
 pub struct ClaimNames {
-    /// That with the UKPRN of the organisation, or with several.
+    /// The claim with the UKPRN of the organisation, or with several UKPRNs.
     pub provider: Option<ClaimName>,
-    /// That with the role, or with several.
+    /// The claim with the role, or with several roles.
     pub role: Option<ClaimName>,
-    /// The role of the admins of an organisation.
+    /// The role of an admin of an organisation.
     pub admin: String,
-    /// The role of the operators of the service.
+    /// The role of an operator of the service.
     pub operator: Option<String>,
 }
 
-/// What the claims let a person do.
+/// The permissions of a user according to the claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claimed {
     pub(super) ukprns: Vec<String>,
@@ -142,12 +141,12 @@ pub(super) struct Claimed {
 }
 
 impl ClaimNames {
-    /// Those that the register is to look for.
+    /// The names of all configured claims.
     pub(super) fn all(&self) -> impl Iterator<Item = &ClaimName> {
         self.provider.iter().chain(&self.role)
     }
 
-    /// What the ID token claims; what it does not say, the user info does.
+    /// Reads the ID token. Claims missing there are read from the user info.
     pub(super) fn read(&self, claims: &OtherClaims, more: Option<&OtherClaims>) -> Claimed {
         let texts = |name: &Option<ClaimName>| {
             let said = name.as_ref().is_some_and(|name| claims.has(name));
@@ -155,7 +154,8 @@ impl ClaimNames {
                 .unwrap_or(claims)
                 .texts(name.as_ref())
         };
-        let (roles, mut ukprns) = (texts(&self.role), texts(&self.provider));
+        let roles = texts(&self.role);
+        let mut ukprns = texts(&self.provider);
         ukprns.retain(|ukprn| {
             ukprn.len() == UKPRN_DIGITS && ukprn.bytes().all(|byte| byte.is_ascii_digit())
         });
@@ -183,7 +183,8 @@ mod tests {
 
     fn read(provider: &str, role: &str, claims: Value) -> Claimed {
         let name = |name: &str| Some(name.parse().unwrap()).filter(|_| !name.is_empty());
-        let (admin, operator) = ("manager".to_owned(), Some("staff".to_owned()));
+        let admin = "manager".to_owned();
+        let operator = Some("staff".to_owned());
         let names = ClaimNames {
             provider: name(provider),
             role: name(role),
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_has_one_number_or_several_wherever_it_stands() {
+    fn claim_with_one_or_several_numbers_is_read() {
         let ukprns = |provider: &str, claims| read(provider, "", claims).ukprns;
         assert_eq!(
             ukprns("ukprn", json!({ "ukprn": "10012345" })),
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_id_token_does_not_say_the_user_info_does() {
+    fn claims_missing_in_id_token_are_read_from_user_info() {
         let names = ClaimNames {
             provider: Some("/organisation/ukprn".parse().unwrap()),
             role: Some("role".parse().unwrap()),
@@ -275,7 +276,7 @@ mod tests {
             (claimed.ukprns, claimed.role),
             (vec!["10012345".to_owned()], UserRole::Admin)
         );
-        // What it does say is not overruled.
+        // Claims of the ID token have precedence.
         let token = claims(json!({ "organisation": { "ukprn": "10067890" }, "role": "reader" }));
         let claimed = names.read(&token, Some(&more));
         assert_eq!(
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_role_makes_nobody_anything() {
+    fn empty_role_gives_no_permission() {
         let names = ClaimNames {
             provider: None,
             role: Some("role".parse().unwrap()),
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_the_standard_defines_says_nothing_of_organisations() {
+    fn claim_defined_by_standard_is_rejected() {
         for name in ["email", "sub", "profile", "acr"] {
             assert!(name.parse::<ClaimName>().is_err(), "{name}");
         }
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_named_as_it_stands() {
+    fn role_must_match_exactly() {
         let claimed = |role| {
             let claimed = read("", "role", json!({ "role": role }));
             (claimed.role, claimed.is_operator)

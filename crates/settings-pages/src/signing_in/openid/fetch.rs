@@ -1,5 +1,5 @@
-//! How the issuer is fetched: without redirections, within a time for all that one page needs, and
-//! only as much as a reply may have. It blocks its thread.
+//! HTTP requests to the issuer: without redirections, with a time limit for all requests of one
+//! page, and with a size limit for replies. Blocks the thread.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use ureq::{Agent, http};
 
 use crate::signing_in::client_tls::{self, NoRootCertificates};
 
-/// How long everything may take that one page fetches.
+/// The time limit for all requests of one page.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest reply that is read, in bytes.
+/// The maximum size of a reply, in bytes.
 const MAX_REPLY_BYTES: u64 = 1_048_576;
 
-/// Which addresses are fetched.
+/// The addresses that may be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// Those with `https` alone.
+    /// `https` only.
     Https,
-    /// Those with `http` on this machine alone, for a sandbox.
+    /// `http` on this machine only, for a sandbox.
     LocalHttp,
 }
 
@@ -41,48 +41,48 @@ impl Reach {
     }
 }
 
-/// A client for the addresses that one issuer names.
+/// A client for the addresses of one issuer.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     reach: Reach,
     agent: Agent,
 }
 
-/// Why an issuer cannot be fetched at all.
+/// The reasons why an issuer cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The address is none that is fetched.
+    /// The address is not allowed.
     #[error(
-        "must be https://HOST, with a port and a path at most; in a sandbox also http on this machine"
+        "must be https://HOST, optionally with a port and a path; in a sandbox also http on this machine"
     )]
     NotHttps,
-    /// There are no certificates by which to know the issuer.
-    #[error("needs root certificates, and the system has none: set SSL_CERT_FILE")]
+    /// There are no root certificates for verifying the issuer.
+    #[error("the system has no root certificates: set SSL_CERT_FILE")]
     NoRootCertificates(#[from] NoRootCertificates),
 }
 
-/// Why a reply was not received.
+/// The reasons why a request fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
-    /// The issuer names an address that is not fetched.
-    #[error("it names an address of another scheme, or of another machine")]
+    /// The issuer names an address that is not allowed.
+    #[error("address with another scheme or on another machine")]
     Address,
-    /// Earlier replies have taken all the time.
-    #[error("it did not answer in time")]
+    /// Earlier requests have used up the time limit.
+    #[error("no answer in time")]
     TooLate,
-    /// It answers with another address.
-    #[error("it redirects ({0})")]
+    /// The reply is a redirection.
+    #[error("unexpected redirection ({0})")]
     Redirects(u16),
-    /// It did not answer, or not by HTTP, not in time or not as briefly as it must.
+    /// The request failed, took too long, or the reply was too large.
     #[error("{0}")]
     NoAnswer(#[from] ureq::Error),
-    /// The reply cannot be passed on.
+    /// The reply cannot be converted.
     #[error("{0}")]
     Reply(#[from] http::Error),
 }
 
 impl Client {
-    /// A client for an issuer.
+    /// Creates a client for an issuer.
     pub(super) fn new(issuer: &Url, environment: Environment) -> Result<Self, AddressError> {
         let reach = Reach::from_address(issuer).ok_or(AddressError::NotHttps)?;
         let is_plain = issuer.query().is_none()
@@ -107,12 +107,12 @@ impl Client {
         })
     }
 
-    /// Whether an address that the issuer names is fetched, or a browser is sent there.
+    /// Whether an address named by the issuer may be requested or shown to a browser.
     pub(super) fn reaches(&self, address: &Url) -> bool {
         Reach::from_address(address) == Some(self.reach)
     }
 
-    /// The same client for all that one page fetches.
+    /// Starts the time limit for the requests of one page.
     pub(super) fn begin(&self) -> Fetch<'_> {
         Fetch {
             client: self,
@@ -121,7 +121,7 @@ impl Client {
     }
 }
 
-/// What one page fetches.
+/// The requests of one page.
 pub(super) struct Fetch<'a> {
     client: &'a Client,
     deadline: Instant,
@@ -140,7 +140,7 @@ impl SyncHttpClient for Fetch<'_> {
             return Err(FetchError::TooLate);
         }
         let agent = &self.client.agent;
-        // A body that is empty makes a difference to GET.
+        // An empty body makes a difference to GET.
         let sent = if request.body().is_empty() {
             agent.run(
                 agent
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_issuer_has_https_or_is_on_this_machine_in_a_sandbox() {
+    fn issuer_needs_https_or_local_address_in_sandbox() {
         let is_taken = |address: &str, environment| {
             Client::new(&address.parse().unwrap(), environment).is_ok()
         };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_leads_neither_to_another_scheme_nor_off_this_machine() {
+    fn issuer_cannot_name_other_scheme_or_leave_local_machine() {
         let reaches = |issuer: &str, address: &str| {
             let client = Client::new(&issuer.parse().unwrap(), Environment::Sandbox).unwrap();
             let is_reached = client.reaches(&address.parse().unwrap());

@@ -1,8 +1,8 @@
-//! The issuer of identities: what it says of itself, where a browser is sent, and what is proven by
-//! its answer.
+//! The issuer of OpenID Connect: its metadata, the address for sending a browser there, and the
+//! verification of its answer.
 //!
-//! Signature, issuer, audience, nonce and time of an ID token are checked by `openidconnect`.
-//! Everything here that fetches blocks its thread.
+//! `openidconnect` verifies the signature, issuer, audience, nonce and time of an ID token.
+//! Functions that call the issuer block their thread.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,12 +32,12 @@ use storage::base::token::Environment;
 use super::claims::{ClaimNames, OtherClaims};
 use super::fetch::{self, AddressError, Fetch, FetchError};
 
-/// How long what an issuer says of itself is believed.
+/// How long metadata is cached.
 const MAX_AGE: TimeDelta = TimeDelta::hours(1);
-/// How old it is at least before it is fetched again for a key that is not among its keys.
+/// The minimum age of metadata before it is fetched again because of an unknown key.
 const MIN_AGE: TimeDelta = TimeDelta::minutes(1);
-/// How ID tokens may be signed: by keys that the issuer publishes, never by a secret that is
-/// shared, or not at all.
+/// The accepted signature algorithms: with published keys only, not with a shared secret, and not
+/// unsigned.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -108,22 +108,22 @@ type IssuerClient = Client<
 
 type Claims = IdTokenClaims<OtherClaims, CoreGenderClaim>;
 
-/// How people sign in by OpenID Connect.
+/// The configuration of OpenID Connect.
 #[derive(Debug, Clone)]
 pub struct IssuerConfig {
-    /// The address of the issuer, exactly as it names itself.
+    /// The address of the issuer, exactly as in its metadata.
     pub issuer: String,
-    /// As what the register is registered there.
+    /// The identifier of the register at the issuer.
     pub client_id: String,
-    /// With what it proves that; none for a public client.
+    /// The secret of the register at the issuer, or `None` for a public client.
     pub client_secret: Option<String>,
-    /// What is requested besides `openid`.
+    /// The scopes to request besides `openid`.
     pub scopes: Vec<String>,
-    /// Which claims count.
+    /// The names of the claims to read.
     pub claims: ClaimNames,
 }
 
-/// An issuer of identities. Cheap to clone; all clones share what it says of itself.
+/// An issuer of identities. Cheap to clone; all clones share the cached metadata.
 #[derive(Debug, Clone)]
 pub struct Issuer(Arc<Inner>);
 
@@ -138,7 +138,7 @@ struct Inner {
     discovered: Mutex<Option<Arc<Discovered>>>,
 }
 
-/// What the issuer says of itself.
+/// The fetched metadata.
 #[derive(Debug)]
 pub(crate) struct Discovered {
     metadata: Metadata,
@@ -146,54 +146,54 @@ pub(crate) struct Discovered {
 }
 
 impl Discovered {
-    /// Whether it was fetched within a time. What a clock that was set back has fetched later
-    /// counts as old.
+    /// Whether the metadata is younger than `age`. Metadata from the future, after a clock was set
+    /// back, counts as old.
     fn is_within(&self, age: TimeDelta, now: DateTime<Utc>) -> bool {
         (TimeDelta::zero()..age).contains(&(now - self.at))
     }
 }
 
-/// What the issuer has sent a browser back with.
+/// The parameters of the issuer's redirection to the callback.
 pub(crate) struct Answer {
     pub(crate) code: String,
-    /// The issuer as the answer names it, if it does.
+    /// The issuer named in the answer.
     pub(crate) issuer: Option<String>,
 }
 
-/// Why nobody is signed in. No text of it has anything of a person.
+/// The reasons why signing in fails. Their texts contain no personal data.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IssuerError {
     #[error("{0}")]
     Fetch(#[from] FetchError),
-    /// It says of itself what cannot be used.
-    #[error("what it says of itself cannot be used: {0}")]
+    /// The metadata is unusable.
+    #[error("unusable metadata: {0}")]
     Metadata(String),
-    /// Its reply is none of OpenID Connect.
-    #[error("its reply is none of OpenID Connect")]
+    /// The reply does not follow OpenID Connect.
+    #[error("invalid OpenID Connect response")]
     Reply,
-    /// It does not give a token for the code.
-    #[error("it refuses the code: {0}")]
+    /// The issuer rejects the code.
+    #[error("code rejected: {0}")]
     Refused(&'static str),
-    /// It sends the browser back without a code.
-    #[error("it signs nobody in: {0}")]
+    /// The answer has no code.
+    #[error("sign-in refused: {0}")]
     Declined(&'static str),
-    /// Its answer names another issuer, or none where it would name itself.
-    #[error("the answer does not name it")]
+    /// The answer names another issuer, or does not name the issuer although it should.
+    #[error("wrong issuer in the answer")]
     OtherIssuer,
-    /// The ID token is not to be believed.
-    #[error("ID token is not valid: {0}")]
+    /// The ID token is not valid.
+    #[error("invalid ID token: {0}")]
     Token(&'static str),
 }
 
 impl IssuerError {
-    /// Whether the issuer, and not the answer, is at fault.
+    /// Whether the issuer is at fault, instead of the answer.
     pub(crate) fn is_of_issuer(&self) -> bool {
         matches!(self, Self::Fetch(_) | Self::Metadata(_) | Self::Reply)
     }
 }
 
 impl Issuer {
-    /// The issuer of a register. Fetches nothing.
+    /// Creates an issuer. Does not call it.
     ///
     /// # Errors
     ///
@@ -212,13 +212,13 @@ impl Issuer {
         })))
     }
 
-    /// The host, by which people know it.
+    /// The host of the issuer, as shown to users.
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.issuer.url().host_str().unwrap_or_default()
     }
 
-    /// What the issuer says of itself, as it was fetched within the last hour.
+    /// The metadata of the issuer, fetched within the last hour.
     pub(crate) fn discover(&self, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
         self.discover_by(&self.0.client.begin(), now)
     }
@@ -235,7 +235,7 @@ impl Issuer {
     }
 
     fn known(&self) -> Option<Arc<Discovered>> {
-        // A poisoned lock is no harm: what is there is whole.
+        // A poisoned lock is harmless: the value is replaced in one step.
         self.0
             .discovered
             .lock()
@@ -253,9 +253,9 @@ impl Issuer {
             DiscoveryError::Response(status, ..) => {
                 IssuerError::Metadata(format!("status {}", status.as_u16()))
             }
-            DiscoveryError::Parse(_) => IssuerError::Metadata("no metadata, or no keys".to_owned()),
+            DiscoveryError::Parse(_) => IssuerError::Metadata("no metadata or no keys".to_owned()),
             DiscoveryError::Validation(_) => {
-                IssuerError::Metadata("it has another name".to_owned())
+                IssuerError::Metadata("the issuer has another name".to_owned())
             }
             DiscoveryError::Other(_) | DiscoveryError::UrlParse(_) | _ => {
                 IssuerError::Metadata("no metadata".to_owned())
@@ -277,7 +277,7 @@ impl Issuer {
         Ok(discovered)
     }
 
-    /// Where a browser is sent to begin.
+    /// The address of the issuer's sign-in page for a browser.
     pub(crate) fn authorization_address(
         &self,
         discovered: &Discovered,
@@ -285,10 +285,8 @@ impl Issuer {
         begun: &BegunSignIn,
     ) -> Url {
         let verifier = PkceCodeVerifier::new(begun.code_verifier.reveal().to_owned());
-        let (state, nonce) = (
-            begun.state.reveal().to_owned(),
-            begun.nonce.reveal().to_owned(),
-        );
+        let state = begun.state.reveal().to_owned();
+        let nonce = begun.nonce.reveal().to_owned();
         let flow = AuthenticationFlow::<CoreResponseType>::AuthorizationCode;
         let client = self.client_of(discovered);
         let request = client.authorize_url(flow, || CsrfToken::new(state), || Nonce::new(nonce));
@@ -299,8 +297,8 @@ impl Issuer {
         request.url().0
     }
 
-    /// Refuses an answer that names another issuer, or none where this one names itself: it was
-    /// given to mix two up.
+    /// Rejects an answer that names another issuer, or that lacks the name although the issuer
+    /// sends it. Such answers are used in mix-up attacks.
     fn require_own_answer(
         &self,
         discovered: &Discovered,
@@ -316,7 +314,7 @@ impl Issuer {
         }
     }
 
-    /// Redeems the code of an answer, and gives whom the ID token names.
+    /// Redeems the code of an answer, and returns the identity in the ID token.
     pub(crate) fn identify(
         &self,
         answer: Answer,
@@ -339,9 +337,9 @@ impl Issuer {
         let nonce = Nonce::new(attempt.nonce);
         let token = reply
             .id_token()
-            .ok_or(IssuerError::Token("there is none"))?;
+            .ok_or(IssuerError::Token("the token is missing"))?;
         let claims = match token.claims(&self.verifier(&discovered, now), &nonce) {
-            // The issuer may have another key since it was fetched.
+            // The issuer may have a new key.
             Err(ClaimsVerificationError::SignatureVerification(_))
                 if !discovered.is_within(MIN_AGE, now) =>
             {
@@ -355,7 +353,7 @@ impl Issuer {
         Ok(self.identity(claims, more.as_ref()))
     }
 
-    /// What the issuer says at another address, where the ID token does not say it all.
+    /// Requests the user info if the ID token lacks a configured claim.
     fn user_info(
         &self,
         client: &IssuerClient,
@@ -381,7 +379,7 @@ impl Issuer {
         request.map(Some).map_err(|error| match error {
             UserInfoError::Request(error) => IssuerError::Fetch(error),
             UserInfoError::ClaimsVerification(_) => {
-                IssuerError::Token("its user info is of somebody else")
+                IssuerError::Token("the user info belongs to another user")
             }
             UserInfoError::Parse(_) | UserInfoError::Response(..) | UserInfoError::Other(_) | _ => {
                 IssuerError::Reply
@@ -389,8 +387,7 @@ impl Issuer {
         })
     }
 
-    /// The identity that is proven. An e-mail address and whether it is verified are taken from one
-    /// place.
+    /// The proven identity. The e-mail address and its verification come from the same source.
     fn identity(
         &self,
         claims: &Claims,
@@ -423,7 +420,8 @@ impl Issuer {
         discovered: &Discovered,
         now: DateTime<Utc>,
     ) -> IdTokenVerifier<'static, CoreJsonWebKey> {
-        let (client_id, issuer) = (self.0.client_id.clone(), self.0.issuer.clone());
+        let client_id = self.0.client_id.clone();
+        let issuer = self.0.issuer.clone();
         IdTokenVerifier::new_public_client(client_id, issuer, discovered.metadata.jwks().clone())
             .set_allowed_algs(ALGORITHMS)
             .set_time_fn(move || now)
@@ -438,7 +436,8 @@ impl Issuer {
         };
         let is_in_body = takes(CoreClientAuthMethod::ClientSecretPost)
             && !takes(CoreClientAuthMethod::ClientSecretBasic);
-        let (id, secret) = (self.0.client_id.clone(), self.0.client_secret.clone());
+        let id = self.0.client_id.clone();
+        let secret = self.0.client_secret.clone();
         let client = IssuerClient::from_provider_metadata(metadata.clone(), id, secret);
         client.set_auth_type(if is_in_body {
             AuthType::RequestBody
@@ -449,20 +448,20 @@ impl Issuer {
 }
 
 fn no_endpoint() -> IssuerError {
-    IssuerError::Metadata("it has no endpoint for tokens".to_owned())
+    IssuerError::Metadata("no token endpoint".to_owned())
 }
 
-/// Why a code was not redeemed. Only the codes of the standard are passed on, and no text.
+/// The reason why a code was not redeemed. Contains only codes of the standard.
 fn refused(error: TokenError<FetchError>) -> IssuerError {
     match error {
         RequestTokenError::Request(error) => IssuerError::Fetch(error),
         RequestTokenError::ServerResponse(response) => match response.error() {
             CoreErrorResponseType::InvalidGrant => IssuerError::Refused("invalid_grant"),
             CoreErrorResponseType::InvalidClient => {
-                IssuerError::Metadata("it refuses the client: invalid_client".into())
+                IssuerError::Metadata("client refused: invalid_client".into())
             }
             CoreErrorResponseType::UnauthorizedClient => {
-                IssuerError::Metadata("it refuses the client: unauthorized_client".into())
+                IssuerError::Metadata("client refused: unauthorized_client".into())
             }
             CoreErrorResponseType::InvalidRequest
             | CoreErrorResponseType::InvalidScope
@@ -473,22 +472,22 @@ fn refused(error: TokenError<FetchError>) -> IssuerError {
     }
 }
 
-/// What is wrong with an ID token, without its values.
+/// The reason why an ID token is invalid, without its values.
 fn why(error: &ClaimsVerificationError) -> &'static str {
     match error {
-        ClaimsVerificationError::Expired(_) => "it has expired",
-        ClaimsVerificationError::InvalidAudience(_) => "it is for somebody else",
-        ClaimsVerificationError::InvalidIssuer(_) => "it is of another issuer",
-        ClaimsVerificationError::InvalidNonce(_) => "its nonce is another one",
+        ClaimsVerificationError::Expired(_) => "expired",
+        ClaimsVerificationError::InvalidAudience(_) => "wrong audience",
+        ClaimsVerificationError::InvalidIssuer(_) => "wrong issuer",
+        ClaimsVerificationError::InvalidNonce(_) => "wrong nonce",
         ClaimsVerificationError::SignatureVerification(
             SignatureVerificationError::NoMatchingKey,
-        ) => "the issuer has no such key",
-        ClaimsVerificationError::SignatureVerification(_) => "it is not signed as it must be",
+        ) => "unknown key",
+        ClaimsVerificationError::SignatureVerification(_) => "invalid signature",
         ClaimsVerificationError::InvalidAuthContext(_)
         | ClaimsVerificationError::InvalidAuthTime(_)
         | ClaimsVerificationError::InvalidSubject(_)
         | ClaimsVerificationError::Other(_)
         | ClaimsVerificationError::Unsupported(_)
-        | _ => "its claims are malformed",
+        | _ => "malformed claims",
     }
 }

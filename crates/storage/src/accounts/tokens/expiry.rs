@@ -12,8 +12,8 @@ use crate::session::{Session, ValidToken};
 /// A token that has less time left than these days is said to expire soon.
 pub const EXPIRES_SOON_DAYS: u32 = 30;
 
-/// The last of the days on which a token expires that has less time left than so many days. It is
-/// refused from the start of the day on which it expires, so that is when its time is over.
+/// The last day of expiry of tokens that have less than `days` days left. A token is refused from
+/// the start of its day of expiry.
 fn last_day_within(now: DateTime<Utc>, days: u32) -> NaiveDate {
     let reached = TimeDelta::try_days(days.into())
         .and_then(|time| now.checked_add_signed(time))
@@ -31,8 +31,8 @@ impl ValidToken {
 }
 
 impl TokenRecord {
-    /// Whether the token is accepted, as far as its provider is, and has less time left than so
-    /// many days.
+    /// Whether the token is accepted, unless its provider is closed, and has less than `days` days
+    /// left.
     #[must_use]
     pub fn expires_within(&self, days: u32, now: DateTime<Utc>) -> bool {
         self.status == TokenStatus::Active && self.expires_on <= last_day_within(now, days)
@@ -40,8 +40,8 @@ impl TokenRecord {
 }
 
 impl Session<'_> {
-    /// The tokens of a provider, or of all providers, that are accepted now and have less time left
-    /// than so many days, oldest first.
+    /// The tokens of a provider, or of all providers, that are accepted now and have less than
+    /// `days` days left, oldest first.
     ///
     /// # Errors
     ///

@@ -16,12 +16,12 @@ use crate::session::{ProviderSession, Session};
 
 /// The longest name of a token, in characters.
 pub const MAX_NAME_CHARS: usize = 200;
-/// Where an organisation has so many tokens that are accepted, its users cannot make another one:
-/// each has a rate limit of its own.
+/// Most accepted tokens of an organisation that allow its users to make another one: each token has
+/// its own rate limit.
 const MAX_TOKENS_BY_USERS: i64 = 50;
 const MAX_LIFETIME: Months = Months::new(6);
 
-/// The days on which a token can expire that is issued today. None at the end of the calendar.
+/// The possible days of expiry of a token issued today. `None` at the end of the calendar.
 #[must_use]
 pub fn expiry_dates(today: NaiveDate) -> Option<RangeInclusive<NaiveDate>> {
     Some(today.succ_opt()?..=today.checked_add_months(MAX_LIFETIME)?)
@@ -30,7 +30,7 @@ pub fn expiry_dates(today: NaiveDate) -> Option<RangeInclusive<NaiveDate>> {
 /// A request for a token.
 #[derive(Debug, Clone, Copy)]
 pub struct NewToken<'a> {
-    /// The provider to which it will belong.
+    /// The provider of the token.
     pub provider_ukprn: &'a str,
     /// Where it will be used.
     pub environment: Environment,
@@ -38,7 +38,7 @@ pub struct NewToken<'a> {
     pub name: &'a str,
     /// Who requested it.
     pub created_by: Actor<'a>,
-    /// The first day on which it is refused; six months from today when absent.
+    /// The day of expiry; six months from today when absent.
     pub expires_on: Option<NaiveDate>,
 }
 
@@ -49,7 +49,7 @@ pub struct Rotation<'a> {
     pub environment: Environment,
     /// Who requested it.
     pub created_by: Actor<'a>,
-    /// The first day on which the new one is refused; six months from today when absent.
+    /// The day of expiry of the new token; six months from today when absent.
     pub expires_on: Option<NaiveDate>,
     /// For how many days, beginning with today, both are accepted; at least one.
     pub overlap: Days,
@@ -70,7 +70,7 @@ pub struct Rotated {
 /// A token as an operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRecord {
-    /// The number by which it is revoked.
+    /// Its number in commands and pages.
     pub id: i64,
     /// The UKPRN of its provider.
     pub provider_ukprn: String,
@@ -82,11 +82,11 @@ pub struct TokenRecord {
     pub created_by: String,
     /// When it was issued.
     pub created_at: DateTime<Utc>,
-    /// The first day on which it is refused.
+    /// The day of expiry: refused from its start on.
     pub expires_on: NaiveDate,
-    /// The last day on which it was used.
+    /// The last day of use.
     pub last_used_on: Option<NaiveDate>,
-    /// When and by whom it was revoked.
+    /// The time and the actor of its revocation.
     pub revocation: Option<Revocation>,
     /// What became of it by the day of the listing.
     pub status: TokenStatus,
@@ -98,7 +98,7 @@ pub struct TokenRecord {
 pub struct Revocation {
     /// When.
     pub at: DateTime<Utc>,
-    /// By whom.
+    /// The actor.
     pub by: String,
 }
 
@@ -373,7 +373,9 @@ mod tests {
         assert_eq!(revoked.status, TokenStatus::Revoked);
         assert!(!register.accepts(&token));
         let again = register
-            .write(move |session| session.revoke_token(record.id, Actor::operator("somebody else")))
+            .write(move |session| {
+                session.revoke_token(record.id, Actor::operator("another operator"))
+            })
             .unwrap();
         assert_eq!(again, revoked);
         let unknown = register
@@ -391,7 +393,7 @@ mod tests {
         let (first, record) = register.issue_token(NEW_TOKEN).unwrap();
         let rotation = |days| Rotation {
             environment: Environment::Sandbox,
-            created_by: Actor::operator("somebody"),
+            created_by: Actor::operator("an operator"),
             expires_on: None,
             overlap: Days::new(days),
         };
@@ -412,7 +414,7 @@ mod tests {
         assert!(register.accepts(&first) && register.accepts(&second));
         assert_eq!(
             (new.name, new.created_by),
-            (record.name, "somebody".to_owned())
+            (record.name, "an operator".to_owned())
         );
         assert_eq!(new.expires_on, record.expires_on);
         assert_eq!(old.expires_on, "2026-03-09".parse().unwrap());

@@ -1,4 +1,4 @@
-//! Why a token is not accepted: for the operator, never for whoever sent it.
+//! The reason for refusing a token: for the operator, never for the client.
 
 use diesel::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::error::StorageError;
 use crate::schema::tokens;
 use crate::session::Session;
 
-/// Why [`Session::authenticate`] does not accept a token.
+/// Reason for refusing a token in [`Session::authenticate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenRefusal {
     /// There is no such token.
@@ -21,7 +21,7 @@ pub enum TokenRefusal {
 }
 
 impl Session<'_> {
-    /// Why a token was refused that [`Session::authenticate`] did not accept.
+    /// Finds the reason for refusing a token in [`Session::authenticate`].
     ///
     /// # Errors
     ///

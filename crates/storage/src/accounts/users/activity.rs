@@ -25,11 +25,11 @@ pub enum ActivityKind {
     TokenRotated,
     /// A token was revoked.
     TokenRevoked,
-    /// Somebody was invited, or was given another link.
+    /// A person was invited, or got another link.
     UserInvited,
-    /// Somebody signed in.
+    /// A user signed in.
     UserSignedIn,
-    /// Somebody ended all their sessions.
+    /// A user ended all their sessions.
     UserSignedOutEverywhere,
     /// The role of a user was changed.
     RoleChanged,
@@ -251,7 +251,7 @@ impl Session<'_> {
             .collect()
     }
 
-    /// Removes so many entries at most that are no longer kept, and says how many there were.
+    /// Removes up to `most` expired entries. Returns the number of removed ones.
     ///
     /// # Errors
     ///

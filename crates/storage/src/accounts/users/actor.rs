@@ -21,21 +21,21 @@ pub struct Actor<'a> {
     who: Who<'a>,
     /// The provider whose user the actor is; none of an operator.
     provider_id: Option<i64>,
-    /// The one provider to whose things an operator keeps.
+    /// The provider that the operator's request is limited to.
     within: Option<i64>,
     origin: Origin<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Who<'a> {
-    /// Whoever runs a command.
+    /// A person who runs a command.
     Operator(&'a str),
     /// A user, by number.
     User(i64),
 }
 
 impl<'a> Actor<'a> {
-    /// Whoever runs a command, by the name that the command was given. They reach everything.
+    /// The person who runs a command, by the name given to the command. May access all providers.
     #[must_use]
     pub const fn operator(name: &'a str) -> Self {
         let origin = Origin {
@@ -61,8 +61,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// The same operator, who reaches the things of one provider alone. A user of a provider
-    /// reaches nothing else anyway.
+    /// Limits an operator to one provider. A user of a provider is always limited to it.
     #[must_use]
     pub const fn limited_to_provider(self, provider: &Provider) -> Self {
         Self {
@@ -79,8 +78,7 @@ impl<'a> Actor<'a> {
             .all(|reached| provider_id == Some(reached))
     }
 
-    /// The provider whose user the actor is; none of an operator, to whom the limits of users do
-    /// not apply.
+    /// The provider of the user. `None` for an operator, who has no limits of users.
     pub(crate) fn provider_id(&self) -> Option<i64> {
         self.provider_id
     }

@@ -2,8 +2,8 @@
 //!
 //! An identity is an issuer and a subject. Once a user is bound to one, nothing else counts. Before
 //! that, a verified e-mail address leads to a user or to an open invitation; and a claim leads to
-//! an organisation, unless somebody with this identity or this address was removed from it: a
-//! removal holds until the person is invited again.
+//! an organisation, unless a user with this identity or this address was removed from it: a removal
+//! holds until the person is invited again.
 
 use database::connection::with_inner;
 use diesel::dsl;
@@ -17,16 +17,16 @@ use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_choices, users};
 use crate::session::Session;
 
-/// Who somebody is, as an issuer has shown, with what it says of them.
+/// The identity of a person as an issuer reported it, with its claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The issuer, as it names itself.
     pub issuer: String,
-    /// The number or name by which the issuer knows the person, for good.
+    /// The issuer's permanent identifier of the person.
     pub subject: String,
     /// The e-mail address in lower case, where the issuer has verified it.
     pub email: Option<String>,
-    /// The UKPRNs of the organisations to which the person belongs by the claim.
+    /// The UKPRNs of the person's organisations in the claim.
     pub ukprns: Vec<String>,
     /// What the claim lets the person do in them: admin or viewer.
     pub role: UserRole,
@@ -34,7 +34,7 @@ pub struct Identity {
     pub is_operator: bool,
 }
 
-/// An organisation, or the service, to which an identity may sign in.
+/// An organisation, or the service, that an identity may sign in to.
 #[derive(Debug)]
 pub struct Access {
     /// The UKPRN and the name of the organisation; none for the service.
@@ -45,7 +45,7 @@ pub struct Access {
     through: Through,
 }
 
-/// By what somebody has access.
+/// The source of a person's access.
 #[derive(Debug)]
 enum Through {
     /// A user is bound to the identity.
@@ -77,8 +77,8 @@ impl Identity {
 type UserRow = (i64, String, String, Option<(i64, String, String)>);
 
 impl Session<'_> {
-    /// All to which an identity may sign in: the organisations that are not closed, by UKPRN, after
-    /// the service.
+    /// All places that an identity may sign in to: the service first, then the open organisations
+    /// by UKPRN.
     ///
     /// # Errors
     ///
@@ -99,8 +99,7 @@ impl Session<'_> {
     /// replaces is ended.
     ///
     /// # Errors
-    ///
-    /// [`Refusal::NoAccess`], also when somebody else was faster.
+    /// [`Refusal::NoAccess`], also when a concurrent request was first.
     pub fn sign_in_as(
         &mut self,
         identity: &Identity,
@@ -111,7 +110,7 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         let access = self.access_of(identity, ukprn)?;
         self.lock_organisation(access.provider_id)?;
-        // Somebody may have changed it meanwhile.
+        // A concurrent request may have changed it.
         let Access {
             role,
             provider_id,
@@ -136,7 +135,7 @@ impl Session<'_> {
                     }
                 })?;
                 let id = used.ok_or(Refusal::NoAccess)?;
-                // Whoever was here by another identity is not signed in any more.
+                // Sessions of the user's earlier identity end.
                 self.end_sessions_of(id)?;
                 self.bind(id, identity)?;
                 (id, "OpenID Connect, first time, by invitation")
@@ -174,8 +173,8 @@ impl Session<'_> {
         self.begin_session(user_id, secret, replaced)
     }
 
-    /// Gives a user of this identity the address to which an invitation went: the person has
-    /// another one since.
+    /// Sets the address of this identity's user to that of an accepted invitation: the person's
+    /// address has changed.
     fn give_address_to(
         &mut self,
         identity: &Identity,
@@ -285,7 +284,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Whoever was invited, also in the place of an identity to which the user was bound before.
+    /// The invited user; replaces an earlier identity of the user.
     fn add_accesses_by_invitation(
         &mut self,
         found: &mut Vec<Access>,
@@ -391,7 +390,7 @@ fn add(found: &mut Vec<Access>, access: Access) {
     }
 }
 
-/// The same person signs in twice at the same time.
+/// Two concurrent sign-ins of one person.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
     if error.is_unique_violation() {

@@ -24,7 +24,7 @@ fn register() -> Register {
     register
 }
 
-/// Somebody of whom the issuer says nothing but an e-mail address.
+/// A person with no claim but an e-mail address.
 fn person(subject: &str) -> Identity {
     Identity {
         issuer: "https://id.example".to_owned(),
@@ -404,9 +404,12 @@ fn a_removed_user_is_let_in_again_by_an_invitation_alone() {
         refused(sign_in(&register, again, Some(UKPRN)), Refusal::NoAccess);
     }
     invite(&register, Some(UKPRN), UserRole::Admin);
-    let anew = sign_in(&register, &one, Some(UKPRN)).unwrap();
-    assert_eq!((anew.role, anew.user_id == id), (UserRole::Admin, false));
-    let again = anew.user_id;
+    let renewed = sign_in(&register, &one, Some(UKPRN)).unwrap();
+    assert_eq!(
+        (renewed.role, renewed.user_id == id),
+        (UserRole::Admin, false)
+    );
+    let again = renewed.user_id;
     register
         .write(move |session| session.erase_user(COMMAND, again, "request"))
         .unwrap();
@@ -484,7 +487,7 @@ fn a_choice_is_used_once_in_its_browser_and_goes_with_an_erased_user() {
         role: UserRole::Admin,
         ..member("one", &[UKPRN, OTHER])
     };
-    let nobody = Identity {
+    let stranger = Identity {
         email: None,
         ..person("two")
     };
@@ -495,10 +498,10 @@ fn a_choice_is_used_once_in_its_browser_and_goes_with_an_erased_user() {
     );
     assert_eq!(take(&secret, &browser).unwrap(), identity);
     refused(take(&secret, &browser), Refusal::SignInNotUsable);
-    assert_eq!(take(&begin(&nobody), &browser).unwrap(), nobody);
+    assert_eq!(take(&begin(&stranger), &browser).unwrap(), stranger);
 
     let user = sign_in(&register, &identity, Some(UKPRN)).unwrap().user_id;
-    let (secret, late) = (begin(&identity), begin(&nobody));
+    let (secret, late) = (begin(&identity), begin(&stranger));
     register
         .write(move |session| session.erase_user(COMMAND, user, "request"))
         .unwrap();

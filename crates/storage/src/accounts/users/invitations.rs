@@ -99,8 +99,8 @@ pub fn normalised_email(text: &str) -> Result<String, Refusal> {
 
 impl Session<'_> {
     /// Makes a link, which takes the place of those for the same person that were not used. One who
-    /// has access already can be given another link by a command alone: a user must not come by
-    /// somebody else's access.
+    /// has access already gets another link only from a command: a user must not take over the
+    /// access of another user.
     ///
     /// # Errors
     ///
@@ -115,8 +115,8 @@ impl Session<'_> {
         if (request.role == UserRole::Operator) != request.provider_ukprn.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
         }
-        // Locked first: whoever closes the organisation deletes its links, and this must not add
-        // one behind it.
+        // Locked first: closing the organisation deletes its links, and no link may be added after
+        // that.
         let provider = request
             .provider_ukprn
             .map(|ukprn| self.organisation_to_change(ukprn))
@@ -244,7 +244,7 @@ impl Session<'_> {
         }
         match self.user_with(link.provider_id, &link.email)? {
             Some((id, _)) => {
-                // Whom somebody has invited no longer depends on what the issuer claims.
+                // The access of an invited person no longer depends on the issuer's claims.
                 diesel::update(users::table.find(id).filter(users::created_by.eq(BY_CLAIM)))
                     .set(users::created_by.eq(&link.created_by))
                     .execute(self.connection)?;
@@ -265,8 +265,7 @@ impl Session<'_> {
         }
     }
 
-    /// Accepts that a link is used up where its session has begun: somebody pressed the button
-    /// twice.
+    /// Accepts a used link if its session has begun: the user pressed the button twice.
     fn require_session(&mut self, secret: &SecretDigest) -> Result<(), StorageError> {
         let begun = self.signed_in(secret)?;
         begun.map(drop).ok_or(Refusal::LinkNotUsable.into())
@@ -306,7 +305,7 @@ impl Session<'_> {
         rows.into_iter().map(pending).collect()
     }
 
-    /// Removes so many links at most that can no longer be used, and says how many there were.
+    /// Removes up to `most` unusable links. Returns the number of removed ones.
     ///
     /// # Errors
     ///
@@ -335,7 +334,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Removes the links to an organisation that nobody has used.
+    /// Removes the unused links to an organisation.
     pub(super) fn remove_unused_invitations_of_organisation(
         &mut self,
         provider_id: i64,
@@ -428,7 +427,7 @@ fn usable(
     })
 }
 
-/// The same person accepted two links at the same time.
+/// One person accepted two links at the same time.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
     if error.is_unique_violation() {

@@ -30,8 +30,8 @@ impl Session<'_> {
         Ok(self.provider(ukprn)?.into())
     }
 
-    /// The same for a job that changes something of it: until it ends, nobody else changes anything
-    /// of its settings.
+    /// Like [`Session::organisation`], and locks the settings of the organisation until the
+    /// transaction ends.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Session<'_> {
     pub fn organisation_to_change(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
         let found = self.provider(ukprn)?;
         self.lock_organisation(Some(found.id))?;
-        // Somebody may have been faster.
+        // A concurrent request may have changed it.
         self.provider(ukprn)
     }
 

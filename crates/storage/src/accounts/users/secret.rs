@@ -1,5 +1,4 @@
-//! The secrets of links and of session cookies: 256 random bits, of which only the digest is
-//! stored.
+//! The secrets of links and of session cookies: 256 random bits. Only their digest is stored.
 
 use std::fmt;
 
@@ -16,7 +15,7 @@ const SECRET_BYTES: usize = 32;
 pub struct Secret(String);
 
 impl Secret {
-    /// A secret that nobody has.
+    /// A new random secret.
     ///
     /// # Errors
     ///
@@ -33,7 +32,7 @@ impl Secret {
         Self(BASE64URL_NOPAD.encode(bytes))
     }
 
-    /// The secret itself, to be given once to the person for whom it was made.
+    /// The text of the secret, to be shown once to its person.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

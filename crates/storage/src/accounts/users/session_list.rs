@@ -1,5 +1,5 @@
-//! The sessions of users as they are looked after: a user sees and ends their own, and an admin or
-//! a command ends all of somebody.
+//! Management of sessions: a user lists and ends their own, and an admin or a command ends all
+//! sessions of a user.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
@@ -13,18 +13,18 @@ use crate::session::Session;
 /// A session that can still be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenSession {
-    /// The number by which it is ended.
+    /// Its number for ending it.
     pub id: i64,
     /// When the user signed in.
     pub began_at: DateTime<Utc>,
     /// When it was last used, to a minute or so.
     pub last_seen_at: DateTime<Utc>,
-    /// Whether it is the one of whoever asks.
+    /// Whether it is the session of the request.
     pub is_this: bool,
 }
 
 impl Session<'_> {
-    /// The sessions of whoever asks, newest first.
+    /// The sessions of the user of the request, newest first.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Session<'_> {
         Ok(rows.into_iter().map(open).collect())
     }
 
-    /// Ends a session of whoever asks, and says whether it was the one that they asked with.
+    /// Ends a session of the user. Returns whether it was the session of the request.
     ///
     /// # Errors
     ///
@@ -88,8 +88,7 @@ impl Session<'_> {
         self.record_activity(by, user.provider_id, kind, Subject::User(id), "")
     }
 
-    /// The same for all users whom the actor reaches and who have a session; says how many they
-    /// were.
+    /// Signs out all users that the actor may access. Returns the number of users with a session.
     ///
     /// # Errors
     ///

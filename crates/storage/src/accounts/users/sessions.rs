@@ -37,8 +37,7 @@ impl SignedIn {
     /// The user as one who changes the organisation's settings.
     ///
     /// # Errors
-    ///
-    /// [`Refusal::NotPermitted`] for everybody but an admin of an organisation.
+    /// [`Refusal::NotPermitted`] unless the user is an admin of an organisation.
     pub fn actor<'a>(&self, origin: Origin<'a>) -> Result<Actor<'a>, Refusal> {
         match (self.role, &self.organisation) {
             (UserRole::Admin, Some(organisation)) => {
@@ -144,8 +143,8 @@ impl Session<'_> {
         }))
     }
 
-    /// The same for a job that changes something of the organisation: until it ends, nobody else
-    /// removes the user, gives them another role, or changes anything of the organisation's
+    /// Like [`Session::signed_in`], for a job that changes the organisation: until the transaction
+    /// ends, no other request removes the user, changes their role, or changes the organisation's
     /// settings.
     ///
     /// # Errors
@@ -159,7 +158,7 @@ impl Session<'_> {
             return Ok(None);
         };
         self.lock_organisation(found.organisation.map(|organisation| organisation.id))?;
-        // Somebody may have been faster.
+        // A concurrent request may have changed it.
         self.signed_in(digest)
     }
 
@@ -266,8 +265,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Removes so many sessions at most that have lasted as long as any may, and says how many
-    /// there were.
+    /// Removes up to `most` sessions at the end of their longest lifetime. Returns the number of
+    /// removed ones.
     ///
     /// # Errors
     ///

@@ -14,8 +14,8 @@ use crate::session::Session;
 
 /// How long the way to the issuer and back may take, and then the choice.
 const VALID_FOR: TimeDelta = TimeDelta::minutes(10);
-/// How many of either are remembered: whoever begins more makes the oldest fail, and fills no
-/// database.
+/// Largest number of stored attempts and of stored choices. Further attempts evict the oldest, so
+/// they cannot fill the database.
 const MAX_ROWS: i64 = 10_000;
 /// Between the UKPRNs of a claim. None of them has one.
 const SEPARATOR: &str = ",";
@@ -29,7 +29,7 @@ pub struct BegunSignIn {
     pub browser: Secret,
     /// Stands in the ID token.
     pub nonce: Secret,
-    /// Shows the issuer that whoever redeems the code has begun the attempt (RFC 7636).
+    /// Proves to the issuer that the redeemer of the code has begun the attempt (RFC 7636).
     pub code_verifier: Secret,
 }
 
@@ -145,7 +145,7 @@ impl Session<'_> {
         Ok(secret)
     }
 
-    /// Whether the session of this secret has begun and was not ended: somebody pressed the button
+    /// Whether the session of this secret has begun and was not ended: the user pressed the button
     /// of a choice twice.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl Session<'_> {
         Ok(self.signed_in(session)?.is_some())
     }
 
-    /// Uses a choice up, and gives the identity for which it was remembered.
+    /// Uses a choice up, and returns its identity.
     ///
     /// # Errors
     ///
@@ -206,8 +206,7 @@ impl Session<'_> {
         })
     }
 
-    /// Removes so many attempts and choices at most that have expired, and says how many there
-    /// were.
+    /// Removes up to `most` expired attempts and choices. Returns the number of removed ones.
     ///
     /// # Errors
     ///
@@ -235,7 +234,7 @@ impl Session<'_> {
     }
 }
 
-/// Refuses what another request has used up meanwhile.
+/// Refuses an attempt that a concurrent request has used up.
 fn used_up(rows: usize) -> Result<(), Refusal> {
     if rows == 1 {
         Ok(())

@@ -29,8 +29,8 @@ impl Session<'_> {
         self.record_trainee(by, trainee_id, ActivityKind::RegistryActed, operation)
     }
 
-    /// The history of a trainee of whatever provider, with so many entries at most, the latest, and
-    /// logs that an operator looked at it; `None`, and no entry, when there is no such trainee.
+    /// The history of a trainee of any provider, with up to `most` latest entries. Logs that an
+    /// operator viewed it. `None`, and no log entry, for an unknown trainee.
     ///
     /// # Errors
     ///
@@ -122,11 +122,11 @@ mod tests {
         let user = Actor::user(1, Some(1), Origin::default());
         let refused = [
             register
-                .write(move |session| session.view_history(user, "nobody", 10).map(drop))
+                .write(move |session| session.view_history(user, "unknown", 10).map(drop))
                 .unwrap_err(),
             register
                 .write(move |session| {
-                    session.record_registry_action(user, "nobody", "registry award")
+                    session.record_registry_action(user, "unknown", "registry award")
                 })
                 .unwrap_err(),
         ];
@@ -136,10 +136,10 @@ mod tests {
                 "{error:?}"
             );
         }
-        let nobody = register
-            .write(|session| session.view_history(Actor::operator("operator"), "nobody", 10))
+        let unknown = register
+            .write(|session| session.view_history(Actor::operator("operator"), "unknown", 10))
             .unwrap();
-        assert_eq!(nobody, None);
+        assert_eq!(unknown, None);
         let filter = ActivityFilter {
             provider_ukprn: Some(UKPRN),
             limit: 10,

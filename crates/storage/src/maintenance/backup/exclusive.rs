@@ -1,8 +1,8 @@
 //! Takes a SQLite database for this program alone, so that it can be replaced.
 //!
 //! SQLite says whether a program has a database open, unless the file is too damaged to be opened,
-//! or gone. A server that opened it before has it open all the same. Then the locks that each
-//! connection holds on its files are queried directly.
+//! or gone. A server that opened it before still has it open. Then the locks of each connection on
+//! its files are queried directly.
 
 use std::fs::File;
 use std::io;

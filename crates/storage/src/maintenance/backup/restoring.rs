@@ -181,9 +181,8 @@ impl PreparedRestore {
         Store::open_existing(&url_of(&self.copy), StoreOptions::default())
     }
 
-    /// Gives the copy the name of the database, or of the file to which that leads as a link, when
-    /// it is certain that nobody has it open. Only the owner can read the new file, whatever the
-    /// mode of the replaced one. Blocks.
+    /// Renames the copy to the database, or to the target of its link, if no process has it open.
+    /// Only the owner can read the new file, whatever the mode of the replaced one. Blocks.
     ///
     /// # Errors
     ///
@@ -198,12 +197,12 @@ impl PreparedRestore {
             erasures,
         } = self;
         close(copy.file.path())?;
-        // Held until the new file has the name, so that nobody begins to use the old one.
+        // Held until the new file has the name, so that no process starts to use the old one.
         let mut held = exclusive::acquire(&database)?;
         if let (Ok(known), Some(connection)) = (erasures, &mut held.connection)
             && erasure::recorded_in(connection)? != known
         {
-            // Somebody has erased a trainee meanwhile.
+            // A trainee was erased during the restore.
             return Err(BackupError::InUse(database));
         }
         put_in_place(copy, &database, replace).map_err(|error| error.with_folder(&database))?;

@@ -17,7 +17,7 @@ use crate::testing::filled::{connect, counts, empty, filled};
 /// Trainees of a register that takes more than two batches.
 const MANY: usize = 1_203;
 
-/// All pairs of databases of which the second is of this run.
+/// All pairs of databases with the second one of this run.
 fn pairs() -> Vec<(Kind, Kind)> {
     all_kinds()
         .into_iter()

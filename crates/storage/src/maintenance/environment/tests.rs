@@ -1,4 +1,4 @@
-//! Which environment is recorded, by whom, and who is refused.
+//! The recorded environment, the commands that record it, and the refused ones.
 
 use test_support::{Database, kinds};
 

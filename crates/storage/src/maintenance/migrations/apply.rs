@@ -50,8 +50,7 @@ pub(super) struct Walked {
 /// The version of the first migration, which makes the whole register.
 const BASELINE: &str = "20261126000001";
 
-/// The versions that are applied. Unlike diesel's harness this does not make the table in which
-/// they stand.
+/// The applied versions. Unlike diesel's harness, this does not create their table.
 ///
 /// # Errors
 ///
@@ -83,7 +82,7 @@ pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>
     }
 }
 
-/// Fails when a version is applied that is none of the migrations.
+/// Fails if an applied version is not among the migrations.
 pub(super) fn known<DB: Backend>(
     migrations: Listed<DB>,
     applied: &[String],
@@ -223,8 +222,8 @@ fn walk<DB: Backend, C: MigrationHarness<DB> + Connection>(
     Ok(walked)
 }
 
-/// Runs what the harness runs. It passes on nothing but the text of an error, and no text says in
-/// every language that a lock was waited for in vain; so the error is looked at where it comes up.
+/// Runs the same statements as diesel's harness. The harness passes on only the text of an error,
+/// and the text of a lock timeout depends on the language, so the error is inspected here.
 pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>(
     connection: &mut C,
     run: impl FnOnce(&mut C) -> diesel::migration::Result<T>,

@@ -14,7 +14,7 @@ use super::*;
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, filled};
 
-/// What others hold while somebody changes the schema.
+/// Locks of other transactions during a change of the schema.
 const LOCK_SQL: &str =
     "BEGIN; LOCK TABLE __diesel_schema_migrations IN SHARE UPDATE EXCLUSIVE MODE";
 /// An index that is built while others write.
@@ -112,13 +112,16 @@ fn what_is_pending_is_named_and_left_pending() {
     }
 }
 
-/// Waits until somebody waits for a lock.
+/// Waits until a session waits for a lock.
 fn wait_for_waiter(connection: &mut DatabaseConnection) {
     let begun = Instant::now();
     let waiting = "SELECT pid::text AS line FROM pg_locks WHERE NOT granted AND pid IN \
                    (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
     while lines(connection, waiting).is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "nobody waits");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "no session waits"
+        );
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -158,7 +161,7 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
         let change = thread::scope(|scope| {
             let waiting = scope.spawn(|| go(database.url(), folder.path(), Goal::Newest));
             wait_for_waiter(&mut connect(database.url()));
-            // Others go on meanwhile: they wait for one attempt at most.
+            // Other writers continue: they wait for at most one attempt.
             let mut server = connect(database.url());
             for _ in 0..5 {
                 let begun = Instant::now();

@@ -1,9 +1,8 @@
-//! The one transaction at a time in which a schema is changed, and how long it is waited for.
+//! The lock that serialises changes of the schema, and how long a process waits for it.
 //!
-//! The lock is that of a table, which any PostgreSQL has: the one in which migrations are recorded,
-//! in a mode that keeps nobody from reading it or from adding a row. Whoever waits for a lock that
-//! a migration needs makes others wait behind it, who only write; so it waits briefly, everything
-//! is rolled back, and tried again later.
+//! The lock is on the table of applied migrations, in a mode that allows reading it and adding
+//! rows. A migration that waits for a lock makes later writers wait behind it; so it waits briefly,
+//! everything is rolled back, and tried again later.
 
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
@@ -23,7 +22,7 @@ pub(super) struct RetryPolicy {
     pub(super) total: Duration,
     /// For one lock, on PostgreSQL. Writes of others may have to wait for so long.
     pub(super) lock: Duration,
-    /// From one attempt to the next, in which others go on.
+    /// The pause between attempts, for other writers.
     pub(super) pause: Duration,
     /// From one line of the log to the next.
     pub(super) report: Duration,
@@ -40,8 +39,8 @@ impl Default for RetryPolicy {
     }
 }
 
-/// How long somebody who changes the schema is given before the next attempt to do so too. Nobody
-/// waits behind that attempt.
+/// The pause before the next attempt while another process changes the schema. No writer waits
+/// behind that attempt.
 const SCHEMA_LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What an attempt failed at.
@@ -63,7 +62,7 @@ impl fmt::Display for Blocker {
 }
 
 impl RetryPolicy {
-    /// Tries until nobody is in the way, or for as long as is waited.
+    /// Retries until no lock prevents it, or until the timeout.
     fn retry<T>(
         self,
         mut attempt: impl FnMut(&mut Blocker) -> Result<T, StorageError>,
@@ -117,8 +116,8 @@ impl Migrator<'_> {
     ///
     /// On SQLite a table is rebuilt by dropping it, and while foreign keys are enforced, dropping a
     /// table first deletes its rows, and with them all rows that refer to them by `ON DELETE
-    /// CASCADE`. So they are not enforced meanwhile, which can be set outside a transaction only;
-    /// they are checked at the end instead.
+    /// CASCADE`. So foreign keys are not enforced during the migration, which can be set only
+    /// outside a transaction; they are checked at the end instead.
     pub(super) fn with_schema_lock<T>(
         &mut self,
         mut work: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
@@ -166,8 +165,8 @@ fn run_in_transaction<T>(
     }
 }
 
-/// Lets nobody else change the schema until the transaction ends, and waits briefly at most
-/// wherever it has to.
+/// Locks the schema against other changes until the transaction ends. Each wait for a lock is
+/// short.
 fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(), StorageError> {
     let is_new = !catalog::tables(connection)?
         .iter()
@@ -183,7 +182,7 @@ fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(
             ))?;
             if is_new && let Err(error) = inner.setup() {
                 let error = StorageError::from(error);
-                // Somebody else has just made the table.
+                // Another process has just created the table.
                 return Err(if error.is_unique_violation() {
                     StorageError::Database(DatabaseError::Busy)
                 } else {

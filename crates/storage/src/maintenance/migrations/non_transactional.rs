@@ -35,8 +35,8 @@ struct Setting {
 }
 
 impl Migrator<'_> {
-    /// Applies the next migration, which runs outside a transaction; nothing when somebody else has
-    /// done so meanwhile.
+    /// Applies the next migration outside a transaction. Does nothing if another process has
+    /// applied it.
     ///
     /// One connection holds the lock in a transaction that does nothing else, and sees no rows: the
     /// statement would wait for one that does. The other one runs the migration.
@@ -79,7 +79,7 @@ fn apply_next(
     log::info!(
         "migration {name} runs beside requests, which may take long; when it is interrupted, it is begun again"
     );
-    // It waits for transactions that began before it, and nobody waits for it.
+    // It waits for earlier transactions, and no transaction waits for it.
     let timeouts = ["lock_timeout", "statement_timeout"];
     let before = timeouts
         .iter()

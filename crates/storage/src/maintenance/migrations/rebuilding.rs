@@ -36,7 +36,7 @@ const OBJECTS: &str = "SELECT sql AS text FROM sqlite_master WHERE tbl_name = 't
 const LAST_KEY: &str =
     "SELECT CAST(seq AS TEXT) AS text FROM sqlite_sequence WHERE name = 'trainees'";
 
-/// Rebuilds the table to which most others refer, with one constraint more.
+/// Rebuilds the table with the most references to it, with one more constraint.
 fn rebuild_trainees(connection: &mut DatabaseConnection) -> String {
     let table = lines(
         connection,

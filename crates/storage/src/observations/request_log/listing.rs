@@ -88,7 +88,7 @@ impl FromStr for LogPosition {
 pub struct RequestPage {
     /// The requests, newest first.
     pub requests: Vec<LoggedRequest>,
-    /// Behind which the next page begins, if there is one.
+    /// The position before the next page, if there is one.
     pub next: Option<LogPosition>,
 }
 

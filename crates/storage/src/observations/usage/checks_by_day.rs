@@ -69,7 +69,7 @@ impl Session<'_> {
 }
 
 impl ProviderSession<'_> {
-    /// As [`Session::checks_by_day`], of the provider's tokens alone.
+    /// Like [`Session::checks_by_day`], for the provider's tokens only.
     ///
     /// # Errors
     ///

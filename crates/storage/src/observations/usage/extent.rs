@@ -1,7 +1,7 @@
 //! Since when requests are counted, and the last one to a version. Both are looked up along the
 //! unique index, which begins with the day, and no row between is read: the first day is at its
-//! beginning, and the last use is searched for from its end. Of a version that nobody uses, that is
-//! the whole index.
+//! beginning, and the last use is searched for from its end. For an unused version, that is the
+//! whole index.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use database::connection::{Backend, DatabaseConnection};
@@ -42,8 +42,8 @@ fn first_day(
 }
 
 impl Session<'_> {
-    /// The first day since then on which requests were counted, with all tokens or with these
-    /// alone; nothing where none were.
+    /// The first day with counted requests since then, for all tokens or only for these. `None`
+    /// without any.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Session<'_> {
 }
 
 impl ProviderSession<'_> {
-    /// As [`Session::first_counted_day`], with the provider's tokens alone.
+    /// Like [`Session::first_counted_day`], for the provider's tokens only.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! With which version each token of a provider was last used.
+//! The last used version of each token of a provider.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,8 @@ use crate::schema::usage_by_day;
 use crate::session::Session;
 
 impl Session<'_> {
-    /// The labels of the versions with which tokens were last used, by the numbers of the tokens,
-    /// as far as it was counted. The days on which they were last used are named, so that the
-    /// unique index leads to the rows.
+    /// The labels of the last used versions by token number, as far as they were counted. The query
+    /// names the last days of use, so that the unique index finds the rows.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ fn with_token() -> Register {
 /// The UKPRN of another provider.
 const OTHER: &str = "10000002";
 
-/// A register in which two providers have a token each.
+/// A register with two providers, which have a token each.
 fn with_tokens_of_two() -> Register {
     let register = with_token();
     register

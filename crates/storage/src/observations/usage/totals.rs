@@ -78,7 +78,7 @@ type UsageRow = (
     String,
 );
 
-/// The name of the rows in which all requests are counted.
+/// The name of the rows that count all requests.
 pub(super) const ALL_REQUESTS: &str = "";
 /// The days that are read at a time of one provider.
 const DAYS: usize = 50;
@@ -257,7 +257,7 @@ impl Session<'_> {
 /// What a provider reads is what its own tokens requested. Days and tokens are enumerated, so that
 /// the unique indexes, which begin with both, lead to its rows and to no others.
 impl ProviderSession<'_> {
-    /// As [`Session::usage_since`], of the provider's tokens alone.
+    /// Like [`Session::usage_since`], for the provider's tokens only.
     ///
     /// # Errors
     ///
@@ -309,7 +309,7 @@ impl ProviderSession<'_> {
         Ok(totals.into_iter().map(total).collect())
     }
 
-    /// As [`Session::checks_since`], of the provider's tokens alone.
+    /// Like [`Session::checks_since`], for the provider's tokens only.
     ///
     /// # Errors
     ///
@@ -335,7 +335,7 @@ impl ProviderSession<'_> {
         Ok(check_totals(rows))
     }
 
-    /// As [`Session::problems_since`], of the provider's tokens alone.
+    /// Like [`Session::problems_since`], for the provider's tokens only.
     ///
     /// # Errors
     ///
