@@ -222,8 +222,7 @@ impl<'a> Bodies<'a> {
     ///   limited in proportion to the request.
     /// - An accepted record violates no new invariant, and every version can write it.
     /// - Sending an accepted record back changes nothing. Creating a new record from it gives the
-    ///   same
-    ///   record.
+    ///   same record.
     /// - An update changes only fields that the version can set.
     ///
     /// # Errors

@@ -53,8 +53,7 @@ pub fn record_count(text: Option<String>, usual: usize) -> Result<usize, String>
 }
 
 /// Runs a check on `records` stored and `records` untidy records, on all processors. The records
-/// are
-/// split into samples. The first sample has the seed `seed`; the seed increases by one for each
+/// are split into samples. The first sample has the seed `seed`; the seed increases by one for each
 /// sample. A failure reports the seed of its sample.
 ///
 /// # Errors

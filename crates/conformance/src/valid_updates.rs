@@ -272,8 +272,7 @@ fn difference(
 }
 
 /// Whether a rule of the updating version can find this problem. Fields that no rule of this
-/// version
-/// reads may become invalid in another version.
+/// version reads may become invalid in another version.
 fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
     let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else {
         return false;

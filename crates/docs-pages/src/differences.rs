@@ -1,8 +1,7 @@
 //! `GET /docs/differences/FROM..TO`: the difference between two served versions.
 //!
 //! The default format is Markdown. With `?format=` or `Accept` a client can also get JSON or an
-//! HTML
-//! page.
+//! HTML page.
 
 use actix_web::http::header::{
     Accept, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, Header as _, HeaderValue,

@@ -1,6 +1,5 @@
 //! `GET /docs/<version>/`: an interactive page with the OpenAPI document of a version. All files
-//! are
-//! served by this program; the page sends no request to another host.
+//! are served by this program; the page sends no request to another host.
 
 use std::sync::Arc;
 

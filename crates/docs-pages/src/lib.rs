@@ -3,8 +3,7 @@
 //!
 //! The crate also serves endpoints about the API itself, such as translation. No endpoint needs a
 //! token, shows a stored record or stores anything. This file lists the paths; each resource has
-//! its
-//! own module.
+//! its own module.
 //!
 //! The crate does not depend on providers, stored records or signed-in users.
 //!

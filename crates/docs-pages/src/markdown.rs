@@ -1,11 +1,9 @@
 //! Renders Markdown as HTML. Headings and rows get anchors, wide tables scroll, and HTML in the
-//! text
-//! is dropped.
+//! text is dropped.
 //!
 //! A text can be rendered with the names of one version. Passages about several versions are marked
 //! with the comments `<!-- as written -->` and `<!-- end -->` and keep their names. The renderer
-//! also
-//! collects the blocks for the search index.
+//! also collects the blocks for the search index.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

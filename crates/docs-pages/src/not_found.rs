@@ -52,8 +52,7 @@ pub(super) async fn as_page<B: MessageBody>(
 }
 
 /// Whether the client lists HTML in `Accept`, as browsers do. `*/*` does not count, because
-/// programs
-/// send it.
+/// programs send it.
 fn accepts_html(request: &ServiceRequest) -> bool {
     let accepted = Accept::parse(request)
         .map(|accept| accept.ranked())

@@ -16,7 +16,11 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Reads the lines of a server up to the last one. Panics if the server ends before.
+    /// Reads the lines of a server up to the last one.
+    ///
+    /// # Panics
+    ///
+    /// If the server ends before.
     #[must_use]
     pub fn read(stdout: &mut impl BufRead) -> Self {
         let mut demo = Self::default();
@@ -24,7 +28,7 @@ impl Demo {
             let mut line = String::new();
             let length = stdout
                 .read_line(&mut line)
-                .expect("standard output of the server");
+                .unwrap_or_else(|error| panic!("the output of the server cannot be read: {error}"));
             assert_ne!(length, 0, "the server has ended");
             let mut words = line.split_whitespace();
             let (Some(name), Some(text)) = (words.next(), words.next()) else {

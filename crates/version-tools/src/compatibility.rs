@@ -2,10 +2,9 @@
 //! current one.
 //!
 //! A contract consists of the OpenAPI document and the [`shape`], which contains what OpenAPI
-//! cannot
-//! express. Both are compared as data, so that the comparison needs no code of the old version. A
-//! change is breaking if a client must change a request, or if a reply lacks something that it had
-//! (contract, section 9.1).
+//! cannot express. Both are compared as data, so that the comparison needs no code of the old
+//! version. A change is breaking if a client must change a request, or if a reply lacks something
+//! that it had (contract, section 9.1).
 
 use std::fmt;
 
@@ -97,8 +96,7 @@ impl Changes {
     }
 
     /// Adds a breaking change for each removed entry and an additive change for each new entry.
-    /// Returns
-    /// the common entries, in the order of `before`.
+    /// Returns the common entries, in the order of `before`.
     fn matched<'a>(
         &mut self,
         place: &str,

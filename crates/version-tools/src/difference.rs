@@ -175,8 +175,7 @@ impl Change {
     }
 
     /// Returns the subject for the change log: the field, path or code of a contract, or the
-    /// subject of
-    /// the change.
+    /// subject of the change.
     #[must_use]
     pub fn subject(&self) -> &str {
         if let ChangeDetail::Contract { subject } = &self.detail {

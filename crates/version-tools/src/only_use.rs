@@ -77,8 +77,7 @@ fn nested<R: WireNested>(version: &ApiVersion) -> Option<String> {
 }
 
 /// Returns the wire forms of fields that a version uses: groups, joined texts, and types and
-/// defaults
-/// of inputs.
+/// defaults of inputs.
 fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
     let shown = R::shape(version)
         .into_iter()

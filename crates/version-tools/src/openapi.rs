@@ -1,11 +1,9 @@
 //! Builds the OpenAPI document of a version.
 //!
 //! The dictionary defines the type, length, codes and nullability of each field. The shapes and
-//! inputs
-//! of the version define the names and the selection of fields. The rules of the version define the
-//! required fields. The document therefore matches the behaviour of the server. This module does
-//! not
-//! depend on an HTTP library or on the configuration of the server.
+//! inputs of the version define the names and the selection of fields. The rules of the version
+//! define the required fields. The document therefore matches the behaviour of the server. This
+//! module does not depend on an HTTP library or on the configuration of the server.
 
 use adapter_kit::endpoint::Tag;
 use adapter_kit::version::{ApiVersion, Status};

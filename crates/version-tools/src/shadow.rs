@@ -2,12 +2,10 @@
 //!
 //! The body is translated into the other version, read, and decided on with its rules. The decision
 //! uses the record before the write: on the record after it, an update would change nothing, so
-//! that
-//! no rule would run, and a withdrawal would find a withdrawn trainee.
+//! that no rule would run, and a withdrawal would find a withdrawn trainee.
 //!
 //! Findings contain only fields and codes of the program, never text from the client. Another name
-//! of
-//! an endpoint is not a finding.
+//! of an endpoint is not a finding.
 
 use std::collections::BTreeSet;
 
@@ -67,8 +65,8 @@ impl Finding {
 }
 
 /// Returns the distinct findings of the write in the other version; without obstacles if that
-/// version
-/// would accept it. Returns `None` if the endpoint is not checked or the record does not exist.
+/// version would accept it. Returns `None` if the endpoint is not checked or the record does not
+/// exist.
 #[must_use]
 pub fn check(
     body: &[u8],
@@ -148,8 +146,7 @@ fn check_body<R: DecidedRecord>(
         .err()
         .unwrap_or_default();
     // Keys that no request of the first version sets had no effect there. Entries of an ignored
-    // list
-    // have no effect in either version.
+    // list have no effect in either version.
     let lost = translation
         .lost
         .into_iter()

@@ -58,13 +58,11 @@ pub struct TranslationContext<'a> {
 /// The problems are those that the other version would report for the translated body:
 ///
 /// - For a request that creates a record, and for a transition: all problems of its rules. The
-///   state
-///   of the trainee is assumed to allow the transition.
+///   state of the trainee is assumed to allow the transition.
 /// - For an update: the problems of the fields in the body alone. Problems that depend on other
 ///   fields are notices. They cover problems that another field can prevent, and rules that only
-/// the
-///   other version has and that read a field in the body. If the only fault is a missing field, a
-///   rule of both versions is not reported.
+///   the other version has and that read a field in the body. If the only fault is a missing field,
+///   a rule of both versions is not reported.
 /// - For a reply that the client sends back: values that no request may have. The rules are not
 ///   applied, because the record satisfied them when it was written.
 #[must_use]
@@ -85,8 +83,7 @@ pub fn translate_names(body: &Value, from: &Served, to: &Served, kind: &BodyKind
 }
 
 /// The keys of the record in an entry of the changes and in a result of a batch. No record has
-/// fields
-/// with these names.
+/// fields with these names.
 const HOLDERS: [&str; 2] = ["trainee", "data"];
 
 /// The state of a translation.

@@ -4,8 +4,7 @@
 //! A file imports the files of the modules in its paths (`crate::...`, `super::...`, `self::...`),
 //! in `use` or elsewhere. Lines of a parent that declare a child (`mod`) or export names of a child
 //! (`pub use`) do not count. Tests are ignored: `mod tests` at the end of a file, and files
-//! declared
-//! with `#[cfg(test)]`.
+//! declared with `#[cfg(test)]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
@@ -276,8 +275,7 @@ fn resolve<'a>(path: &[&'a str], module: &[&'a str]) -> ModulePath<'a> {
 }
 
 /// Keeps only imports that can be part of a cycle. Files that import no other file, or that no
-/// other
-/// file imports, are removed repeatedly.
+/// other file imports, are removed repeatedly.
 fn keep_cycles<'a>(mut edges: BTreeSet<(&'a str, &'a str)>) -> BTreeSet<(&'a str, &'a str)> {
     loop {
         let before = edges.len();

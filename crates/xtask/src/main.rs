@@ -35,8 +35,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
     // Every command runs in the top folder. `CARGO_MANIFEST_DIR` is read when the program runs,
-    // because
-    // several copies of the sources may share one build of this program.
+    // because several copies of the sources may share one build of this program.
     if let Some(package) = env::var_os("CARGO_MANIFEST_DIR") {
         env::set_current_dir(Path::new(&package).join("../.."))?;
     }

@@ -1,6 +1,5 @@
 //! Creates a version of the API as a copy of another. `docs/adding-a-version.md` lists the
-//! remaining
-//! steps.
+//! remaining steps.
 
 use std::fs;
 use std::path::Path;

@@ -79,9 +79,8 @@ mod tests {
     use super::*;
 
     /// Restores snapshots in a folder with changed snapshots of a released version and of an
-    /// undecided
-    /// version, and with a new version. Returns the labels, and the snapshots of the first two
-    /// versions.
+    /// undecided version, and with a new version. Returns the labels, and the snapshots of the
+    /// first two versions.
     fn restore(name: &str, accepts: bool) -> (Vec<String>, String, String) {
         let root = env::temp_dir().join(format!("xtask-snapshots-{name}-{}", process::id()));
         let before = root.join("before");

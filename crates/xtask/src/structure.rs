@@ -13,8 +13,7 @@ const MAX_LINES: usize = 800;
 const MAP: &str = "docs/architecture.md";
 
 /// Crates with their forbidden dependencies, direct or indirect. A crate can have several entries.
-/// A
-/// star stands for the rest of a name.
+/// A star stands for the rest of a name.
 const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "domain",
@@ -363,8 +362,7 @@ fn find_serialisable_types(sources: &Sources) -> Vec<String> {
 }
 
 /// Returns a breach for each `Insertable` that omits nulls. Omitting a null makes a different
-/// INSERT
-/// statement, and each connection keeps every prepared statement.
+/// INSERT statement, and each connection keeps every prepared statement.
 fn find_unbound_nulls(sources: &Sources) -> Vec<String> {
     let mut breaches = Vec::new();
     let mut is_insertable = false;
@@ -382,8 +380,7 @@ fn find_unbound_nulls(sources: &Sources) -> Vec<String> {
 }
 
 /// Returns a breach for each test that runs an optional program directly. `Tool::command` skips
-/// such
-/// a test by name if the program is missing.
+/// such a test by name if the program is missing.
 fn find_executed_programs(sources: &Sources) -> Vec<String> {
     let mut breaches = Vec::new();
     for (path, line) in lines_below(sources, "crates") {

@@ -228,14 +228,12 @@ fn remove_line(text: &str, line: &str) -> String {
 
 /// Updates lock files, documents and snapshots after a change of the versions. The tests that
 /// compare with committed files have `committed` in their names. The selection of crates is the
-/// same
-/// as in `make test`, so that no crate is compiled twice.
+/// same as in `make test`, so that no crate is compiled twice.
 pub(crate) fn generate() -> Result<(), Failure> {
     let update = ["update", "--quiet", "--offline", "--workspace"];
     execute(Command::new("cargo").args(update))?;
     // This can fail offline if the fuzzer was never built here. The next run of the fuzzer updates
-    // its
-    // lock file.
+    // its lock file.
     Command::new("cargo")
         .args(update)
         .args(["--manifest-path", "fuzz/Cargo.toml"])

@@ -63,8 +63,7 @@ impl MessageCheck<'_> {
     }
 
     /// Checks that the message has no name from outside the version, except in text repeated from
-    /// the
-    /// request.
+    /// the request.
     fn check_message(&self, path: &Path, words: &str) -> Result<(), CheckFailure> {
         // The path to a field in a group is one name.
         let paths = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');

@@ -68,8 +68,7 @@ impl AddedNames {
     }
 
     /// Returns the added names in replies: fields that only the second version shows, its own
-    /// fields
-    /// and its copies.
+    /// fields and its copies.
     fn shown(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
         let mut trainee = shown(&from.shapes.trainee, &to.shapes.trainee);
         let mut names = for_each_nested!(nested_shown(from, to, &mut trainee)).to_vec();

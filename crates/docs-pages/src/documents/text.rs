@@ -98,8 +98,7 @@ impl Document {
     }
 
     /// Returns the file of the document in `docs/`; `None` for a document that is generated for
-    /// each
-    /// version.
+    /// each version.
     const fn file(self) -> Option<&'static str> {
         match self {
             Self::Guide => Some("integration.md"),

@@ -267,8 +267,7 @@ impl Form {
     }
 
     /// Returns the options for a version, newest first. The version in the field is selected, or
-    /// else
-    /// `otherwise`.
+    /// else `otherwise`.
     pub(super) fn versions(
         &self,
         field: FormField,

@@ -11,8 +11,7 @@ use version_tools::translate::Translation;
 /// Maximum number of lines shown of one body.
 const MAX_LINES: usize = 3_000;
 /// Maximum number of bytes shown of one body. The page stays in memory until the client has
-/// received
-/// it.
+/// received it.
 const MAX_SHOWN_BYTES: usize = 65_536;
 
 /// A line of a body.

@@ -1,6 +1,5 @@
 //! The search index of a version: headings, paragraphs, fields, codes and rules of its documents,
-//! in
-//! one list. A search scans the whole list.
+//! in one list. A search scans the whole list.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -76,8 +75,7 @@ impl Index {
     }
 
     /// Returns the entries that contain every word of a query, best first, and at most one entry
-    /// for
-    /// each anchor.
+    /// for each anchor.
     pub(super) fn find(&self, query: &str) -> Vec<&Entry> {
         let query = query.to_lowercase();
         let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();

@@ -226,7 +226,7 @@ fn commands_of_the_readme_run_as_pasted() {
     let address = server.address();
     let blocks: Vec<String> = commands
         .iter()
-        .map(|block| token.clone() + &block.replace("127.0.0.1:8080", &address))
+        .map(|block| token.clone() + &block.replace("127.0.0.1:8080", address))
         .collect();
     let printed = run(workplace.path("").as_path(), &blocks).concat();
     let statuses: Vec<&str> = printed

@@ -1,6 +1,5 @@
 //! Compares two schemas. Everything that a request may contain must stay allowed, and everything
-//! that
-//! a reply contained must stay present.
+//! that a reply contained must stay present.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +9,7 @@ use serde_json::Value;
 use super::{Changes, entries};
 
 /// Maximum depth of a comparison. No contract has deeper schemas, but a schema in a file could
-/// refer
-/// to itself.
+/// refer to itself.
 const MAX_DEPTH: usize = 24;
 
 /// The documents that contain the schemas.

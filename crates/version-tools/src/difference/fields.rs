@@ -84,8 +84,7 @@ pub enum FieldChangeKind {
         /// The name of the text now.
         after: &'static str,
         /// Whether the separator or the number of parts changes, so that the target version refuses
-        /// the old
-        /// texts.
+        /// the old texts.
         refused: bool,
     },
     /// The field is omitted while it has no value.

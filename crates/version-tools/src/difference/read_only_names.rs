@@ -1,6 +1,5 @@
 //! Read-only names of one version that are unknown in another. A client that sends back records as
-//! it
-//! reads them sends these names too.
+//! it reads them sends these names too.
 
 use adapter_kit::versions::Served;
 use adapter_kit::wire::{WireRecord, for_each_record};

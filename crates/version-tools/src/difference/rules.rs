@@ -53,8 +53,7 @@ pub struct RuleSummary {
     #[serde(rename = "demands")]
     pub description: &'static str,
     /// The fields that the rule reads, in the names of the version. The first field is the subject
-    /// of
-    /// the rule.
+    /// of the rule.
     pub reads: Vec<&'static str>,
     /// The stage of the rule.
     pub stage: RuleStage,

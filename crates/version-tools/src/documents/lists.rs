@@ -73,8 +73,7 @@ fn meaning(name: &str) -> &'static str {
 }
 
 /// Returns a table of the codes of a list, as the version writes them. Columns that are the same
-/// for
-/// all codes are omitted.
+/// for all codes are omitted.
 fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -> String {
     let entries = lists.entries(list);
     let has_years = entries
@@ -266,8 +265,7 @@ fn withdrawal_reasons(lists: &Lists) -> String {
 }
 
 /// Returns the values of a field with a link to its list, in Markdown; empty if the field accepts
-/// any
-/// value.
+/// any value.
 pub(super) fn values(field: domain::Field) -> String {
     if let Some(list) = reference::list_of(field) {
         return format!("[list `{list}`](reference-data/{list})");

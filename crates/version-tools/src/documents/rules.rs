@@ -94,8 +94,7 @@ fn gates(versions: &Versions) -> String {
 }
 
 /// Returns the rules of all versions without duplicates. A rule of an older version only follows
-/// its
-/// predecessor in that version.
+/// its predecessor in that version.
 fn merged<'a>(
     versions: &'a Versions,
     rows: impl Fn(&'static ApiVersion) -> Vec<Row<'a>>,

@@ -56,14 +56,14 @@ pub fn version_table(versions: &Versions) -> String {
         format!("| {label} | {state} | {end} | [changes](docs/versions/{label}.md) | {guide} |\n")
     });
     let rows: String = rows.collect();
-    format!("| Version | State | Ends | Changes | Guide |\n|---|---|---|---|---|\n{rows}")
+    format!("| Version | State | Ends | Changes | Moving from it |\n|---|---|---|---|---|\n{rows}")
 }
 
 /// Describes the end of a version for the table.
 fn describe_end(version: &ApiVersion) -> String {
     match version.publication.sunset_on {
         Some(day) => format!("{day}"),
-        None => "no date set".to_owned(),
+        None => "no end date".to_owned(),
     }
 }
 
@@ -130,7 +130,7 @@ fn steps(version: &Served, versions: &Versions) -> String {
 fn state(version: &ApiVersion) -> String {
     let publication = &version.publication;
     let mut state = match (publication.since, publication.status) {
-        (None, _) => "Not released, no date set.".to_owned(),
+        (None, _) => "Not released, no end date.".to_owned(),
         (Some(since), Status::Released) => {
             format!("Released on {since}, in the sandbox and in production.")
         }

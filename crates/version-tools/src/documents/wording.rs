@@ -1,8 +1,7 @@
 //! Wording of a version for written documents: its field names, its path and its terms.
 //!
 //! Documents are written with canonical names and with the path of one version. This module does
-//! not
-//! depend on their format.
+//! not depend on their format.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,8 +110,7 @@ impl Wording {
     }
 
     /// Returns a note for a heading with an endpoint that the version does not have, in Markdown;
-    /// `None`
-    /// for other headings.
+    /// `None` for other headings.
     #[must_use]
     pub fn missing_endpoint(&self, heading: &str) -> Option<String> {
         let endpoint =
@@ -141,8 +139,7 @@ impl Wording {
     }
 
     /// Whether the first segment of this path belongs to an endpoint of the version, or to no
-    /// endpoint of
-    /// any version.
+    /// endpoint of any version.
     fn has_path(&self, path: &str) -> bool {
         let first = |path: &str| {
             path.trim_start_matches('/')

@@ -20,8 +20,7 @@ const CONSTANT_NAMES: &str = "x-enum-varnames";
 const WITHDRAWAL_REASON: &str = "WithdrawalReason";
 
 /// Returns the enumeration of the codes that requests can send in a field; `None` if the field has
-/// no
-/// written-out codes.
+/// no written-out codes.
 pub(super) fn accepted(info: &FieldInfo, lists: &Lists) -> Option<String> {
     match info.codes? {
         Codes::Listed(list) => is_written_out(list, lists).then(|| list_name(list)),

@@ -34,8 +34,7 @@ pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
 }
 
 /// Returns the name of the schema of errors. Generators name an object after its type, so the name
-/// in
-/// documents for clients must differ from the name of its only member.
+/// in documents for clients must differ from the name of its only member.
 pub(super) const fn errors_name(profile: Profile) -> &'static str {
     match profile {
         Profile::Complete => ERRORS,

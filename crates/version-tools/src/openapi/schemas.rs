@@ -316,8 +316,7 @@ impl Reply<'_> {
     }
 
     /// Returns the schema of a value outside the dictionary, such as a field of only this version.
-    /// The
-    /// value is nullable.
+    /// The value is nullable.
     fn outside_dictionary(&self, meaning: &'static str, kind: Kind) -> RefOr<Schema> {
         let info = domain::TraineeField::trn.definition();
         let info = FieldInfo {
@@ -364,8 +363,7 @@ impl Members {
     }
 
     /// Adds the members to an object. Members of a group are in a nested object, which is nullable
-    /// in a
-    /// reply, and in a request that requires none of them.
+    /// in a reply, and in a request that requires none of them.
     fn into_object(self, object: ObjectBuilder, direction: Direction) -> ObjectBuilder {
         let mut groups: Vec<(&'static str, Self)> = Vec::new();
         let mut object = object.schema_type(Type::Object);
@@ -412,8 +410,7 @@ impl Request<'_> {
     }
 
     /// Returns the schema of a request that changes a record, without required fields. Nested
-    /// records
-    /// have their own endpoints.
+    /// records have their own endpoints.
     fn changes<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         self.inputs(description, rules, NestedLists::Ignore).into()
     }
@@ -464,8 +461,7 @@ impl Request<'_> {
     }
 
     /// Returns whether a rule requires a value in the field, regardless of other fields. Documents
-    /// of
-    /// released versions omit fields that a rule requires among other conditions.
+    /// of released versions omit fields that a rule requires among other conditions.
     fn presence<R: Record>(&self, rules: &[Rule<R>], field: R::Field) -> Presence {
         let required_field = match self.0.profile {
             Profile::Complete => Rule::required_field,

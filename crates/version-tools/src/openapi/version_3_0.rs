@@ -2,8 +2,7 @@
 //!
 //! The conversion rewrites nullable values, the licence, and references with sibling keys. It joins
 //! the errors of an operation into one component, because such generators support only one error
-//! type
-//! for each operation.
+//! type for each operation.
 
 use serde_json::{Map, Value, json};
 

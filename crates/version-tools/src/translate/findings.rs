@@ -8,12 +8,10 @@ use serde_json::Value;
 use super::BodyKind;
 
 /// A translated body with its changes. Serialises as an object with the names of the fields; the
-/// kind
-/// of the first body is flattened into it.
+/// kind of the first body is flattened into it.
 ///
-/// Paths are positions in the body, such as `degrees_attributes[1].subject`. Indexes count from 0.
-/// In
-/// an array of bodies and in a list, the path begins with an index.
+/// Paths are positions in the body, such as `degrees_attributes[1].subject`. Indexes count
+/// from 0. In an array of bodies and in a list, the path begins with an index.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Translation {
     /// The version of the body.
@@ -114,8 +112,7 @@ pub enum LossReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The path, in the names of the source version. In results of the evaluation it is in the
-    /// names of
-    /// the target version.
+    /// names of the target version.
     pub path: String,
     /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`, `may_be_refused`,
     /// `code_ended`, `use_endpoint`, `no_match`, `moves_with`, `read_only` or `fell_away`.

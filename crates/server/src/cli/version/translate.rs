@@ -16,17 +16,7 @@ use super::super::CommandError;
 use super::super::values::date;
 use crate::cli::output::{self, ReportFormat, ReportOutput};
 
-/// Translate bodies from one version to another, and report lost values and problems
-///
-/// The file contains one body, an array of bodies, or one body per line. Bodies are of requests or
-/// replies, with or without `data` around them. Translated bodies go to standard output. Renamed
-/// fields, lost values and problems in the other version go to standard error. The command uses no
-/// register: schools and training partners with well-formed numbers count as known.
-///
-/// The exit status is 1 if a value is lost or a body has a problem, otherwise 0. The bodies are
-/// printed in both cases.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
 pub(crate) struct Translate {
     /// Version of the bodies
     #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_TRANSLATE_FROM", value_parser = served)]
