@@ -108,7 +108,8 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
         for _ in 0..ROUNDS {
             let mut quiet = rate(plan.abuse);
             for abuse in ABUSES {
-                let (under_abuse, done) = read_rate_under_abuse(abuse, &target, || rate(plan.abuse));
+                let (under_abuse, done) =
+                    read_rate_under_abuse(abuse, &target, || rate(plan.abuse));
                 let after = rate(plan.abuse);
                 let share = shares.note(abuse.name, under_abuse, (quiet + after) / 2);
                 eprintln!(

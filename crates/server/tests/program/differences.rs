@@ -15,7 +15,17 @@ fn the_difference_between_any_two_versions_is_printed_to_read() {
         .flat_map(|from| all().iter().map(move |to| (from, to)))
     {
         let labels = [from.version.label.to_string(), to.version.label.to_string()];
-        let ended = place.run(&["version", "difference", "--from", &labels[0], "--to", &labels[1]], None);
+        let ended = place.run(
+            &[
+                "version",
+                "difference",
+                "--from",
+                &labels[0],
+                "--to",
+                &labels[1],
+            ],
+            None,
+        );
         assert_eq!((ended.status(), ended.stderr()), (0, ""));
         assert_eq!(
             ended.stdout(),
@@ -66,7 +76,10 @@ fn the_difference_is_printed_as_json_for_programs() {
 fn a_version_that_nobody_knows_is_answered_with_those_that_there_are() {
     let place = Workplace::new();
     for pair in [["v1999.0", "v2026.1"], ["v2026.1", "v1999.0"]] {
-        let ended = place.run(&["version", "difference", "--from", pair[0], "--to", pair[1]], None);
+        let ended = place.run(
+            &["version", "difference", "--from", pair[0], "--to", pair[1]],
+            None,
+        );
         assert_eq!((ended.status(), ended.stdout()), (1, ""));
         for told in ["v1999.0", "v2025.0", "v2026.0", "v2026.1"] {
             assert!(

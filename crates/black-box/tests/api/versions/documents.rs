@@ -46,7 +46,10 @@ fn committed_readme_lists_the_served_versions() {
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         fs::write(&file, expected).unwrap();
     } else {
-        assert!(committed == expected, "README.md is out of date: run `make docs`");
+        assert!(
+            committed == expected,
+            "README.md is out of date: run `make docs`"
+        );
     }
 }
 

@@ -266,12 +266,7 @@ fn a_change_that_is_committed_late_is_not_missed() {
         );
         change(trainees[8], &names(2));
         late.batch_execute("COMMIT").unwrap();
-        for reader in [
-            &mut up_to_date,
-            &mut begun,
-            &mut waiting,
-            &mut begun_during,
-        ] {
+        for reader in [&mut up_to_date, &mut begun, &mut waiting, &mut begun_during] {
             let begun = Instant::now();
             let mut seen = Vec::new();
             while !seen
