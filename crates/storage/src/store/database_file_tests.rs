@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use database::connection::Connections;
 use tempfile::TempDir;
@@ -25,6 +27,21 @@ fn set_up(file: &Path) -> Result<Store, StorageError> {
 
 fn write(store: &Store, ukprn: &'static str) -> Result<(), StorageError> {
     store.write_blocking(move |session| session.add_provider(ukprn, "Ashdown University").map(drop))
+}
+
+/// Waits until this process has no file of the folder open. Connections of a dropped store close on
+/// other threads, and the last one deletes `-wal` and `-shm` by their names.
+fn wait_until_closed(folder: &Path) {
+    let begun = Instant::now();
+    let is_open = || {
+        let open = fs::read_dir("/proc/self/fd").unwrap();
+        let mut files = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        files.any(|file| file.starts_with(folder))
+    };
+    while is_open() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "still open");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn count(store: &Store) -> usize {
@@ -189,6 +206,7 @@ fn register_is_not_recreated_where_file_is_missing_or_empty() {
     drop(set_up(&file).unwrap());
     let url = format!("sqlite://{}", file.display());
     for empty in [false, true] {
+        wait_until_closed(folder.path());
         for name in ["register.db", "register.db-wal", "register.db-shm"] {
             let _ = fs::remove_file(folder.path().join("data").join(name));
         }
@@ -227,6 +245,7 @@ fn register_is_not_recreated_where_file_is_missing_or_empty() {
         );
         assert_eq!(file.exists(), empty);
     }
+    wait_until_closed(folder.path());
     fs::remove_file(&marker).unwrap();
     assert_eq!(count(&set_up(&file).unwrap()), 0);
     assert!(marker.exists());
