@@ -37,7 +37,7 @@ pub struct WriterStats {
     pub jobs: u64,
     /// Groups that were lost with all their changes.
     pub groups_lost: u64,
-    /// Groups on PostgreSQL that were rolled back; each of their jobs then ran alone.
+    /// Number of groups of jobs that PostgreSQL rolled back. Their jobs were then run one by one.
     pub groups_undone: u64,
     /// Jobs that collided with others on PostgreSQL and were run again.
     pub collisions: u64,

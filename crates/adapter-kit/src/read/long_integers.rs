@@ -37,7 +37,7 @@ pub(super) fn as_text(json: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text)
 }
 
-/// Whether the JSON text is a whole number that does not fit into 64 bits.
+/// Whether the JSON text is a whole number that does not fit in 64 bits.
 pub(super) fn is_long_integer(json: &[u8]) -> bool {
     let digits = json.strip_prefix(b"-").unwrap_or(json);
     let text = str::from_utf8(json).unwrap_or_default();

@@ -15,8 +15,8 @@ impl DatabaseError {
             || matches!(error, DieselError::DatabaseError(_, information) if information.message() == SQLITE_BUSY)
     }
 
-    /// Sorts what PostgreSQL, or the connection to it, refused, by the SQLSTATE (PostgreSQL's
-    /// manual, appendix A).
+    /// Classifies an error of PostgreSQL, or of its connection, by SQLSTATE (PostgreSQL manual,
+    /// appendix A).
     fn from_sqlstate(state: &str, error: DieselError) -> Self {
         match (state.get(..2).unwrap_or_default(), state) {
             // statement_completion_unknown

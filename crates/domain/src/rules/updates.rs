@@ -26,7 +26,7 @@ fn trainee(fields: &[(F, &str)]) -> FlatTrainee {
     candidate.record
 }
 
-/// Returns the change of a field to its stored value in `record`.
+/// Returns a change that sets `field` to its value in `record`.
 fn change_to(record: &FlatTrainee, field: F) -> TraineeChanges {
     let mut changes = TraineeChanges::default();
     let stored = record.stored(field);

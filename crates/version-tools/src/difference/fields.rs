@@ -77,7 +77,7 @@ pub enum FieldChangeKind {
         /// The position among the parts, from 0.
         index: usize,
     },
-    /// The parts of a joined text have another order or separator.
+    /// The parts of a joined text are in another order, or have another separator.
     Rejoined {
         /// The name of the text before.
         before: &'static str,

@@ -24,21 +24,21 @@ pub enum ClockCheck {
 pub enum WrongClock {
     /// The last change of the register is later than the clock.
     BehindRegister {
-        /// The time of this clock.
+        /// The current time of this server's clock.
         now: DateTime<Utc>,
         /// The time of the last change.
         changed: DateTime<Utc>,
     },
     /// The clock of the database server differs.
     ApartFromServer {
-        /// The time of this clock.
+        /// The current time of this server's clock.
         now: DateTime<Utc>,
         /// The time of the database server.
         server: DateTime<Utc>,
     },
     /// The program file is newer than the clock. The date of the file itself may be wrong.
     BehindProgram {
-        /// The time of this clock.
+        /// The current time of this server's clock.
         now: DateTime<Utc>,
         /// The date of the program file.
         program: DateTime<Utc>,
