@@ -13,7 +13,9 @@ fn nothing_is_left_to_decide() {
     for entry in std::fs::read_dir(SOURCES).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        let marked = text.lines().filter_map(|line| Some(line.split_once(MARK)?.1));
+        let marked = text
+            .lines()
+            .filter_map(|line| Some(line.split_once(MARK)?.1));
         left.extend(marked.map(|what| format!("{}: {what}", path.file_name().unwrap().display())));
     }
     if version.publication.since.is_none() {
@@ -22,9 +24,23 @@ fn nothing_is_left_to_decide() {
     if version.notes.is_empty() {
         left.push("notes: what a client should know, one sentence each".to_owned());
     }
-    for gone in version.endpoints.deprecated.iter().filter(|gone| gone.removed_in <= version.label) {
-        left.push(format!("endpoints: {} was to be removed in {}", gone.endpoint.path(), gone.removed_in));
+    for gone in version
+        .endpoints
+        .deprecated
+        .iter()
+        .filter(|gone| gone.removed_in <= version.label)
+    {
+        left.push(format!(
+            "endpoints: {} was to be removed in {}",
+            gone.endpoint.path(),
+            gone.removed_in
+        ));
     }
     left.sort();
-    assert!(left.is_empty(), "{} has yet to be decided:\n- {}\n", version.label, left.join("\n- "));
+    assert!(
+        left.is_empty(),
+        "{} has yet to be decided:\n- {}\n",
+        version.label,
+        left.join("\n- ")
+    );
 }
