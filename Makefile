@@ -2,7 +2,7 @@
 
 # Built as `make test` builds it, which reuses it.
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/debug/trainee-register
-# Where trainee-sync is built, which is a workspace of its own.
+# The target folder of trainee-sync, a separate workspace.
 SYNC_TARGET := $(or $(CARGO_TARGET_DIR),target)/trainee-sync
 
 .PHONY: help

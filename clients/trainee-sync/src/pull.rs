@@ -17,7 +17,7 @@ use crate::register::Followed;
 const WAIT_SECS: u64 = 20;
 /// How long `pull --follow` pauses where the register did not let it wait.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How often a pull begins again: a register that refuses a cursor of its own at once would never
+/// How often a pull begins again: a register that refuses its own cursors would never
 /// end.
 const MOST_BEGINNINGS: usize = 2;
 

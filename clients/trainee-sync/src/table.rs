@@ -92,7 +92,7 @@ impl Table {
         let unique: BTreeSet<&String> = header.iter().collect();
         if unique.len() < header.len() || header.iter().any(String::is_empty) {
             bail!(
-                "{}: each column needs a name of its own in the first line",
+                "{}: each column needs a unique name in the first line",
                 path.display()
             );
         }
@@ -473,7 +473,7 @@ mod tests {
     fn malformed_files_are_refused_by_line() {
         let refused = |text: &str| format!("{:#}", table(text).unwrap_err());
         assert!(refused("a,b\n1,2\n1,2,3\n").contains("line 3 has 3 cells"));
-        assert!(refused("a,a\n1,2\n").contains("name of its own"));
+        assert!(refused("a,a\n1,2\n").contains("unique name"));
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"a\nx\n\xff\n").unwrap();
         assert!(

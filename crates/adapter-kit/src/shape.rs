@@ -87,7 +87,7 @@ pub struct Entry<R: Record> {
     pub read_only: bool,
     /// The group of the field; `None` outside groups.
     pub group: Option<Group>,
-    /// The position in a joined text; `None` if the field has a text of its own.
+    /// The position in a joined text; `None` if the field has its own text.
     pub part: Option<Part>,
 }
 

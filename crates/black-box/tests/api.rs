@@ -1,5 +1,5 @@
-//! The register as its clients meet it: over HTTP, through a real listener, with a database and a
-//! clock of its own.
+//! The register as its clients meet it: over HTTP, through a real listener, with its own database
+//! and clock.
 //!
 //! What must hold in every version is stated once and run for each (`support::every_version`); what
 //! one version writes and another reads is in `versions/across_versions.rs`. The tests know the

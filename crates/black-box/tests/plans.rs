@@ -3,7 +3,7 @@
 //!
 //! The queries are those that are really sent while every endpoint is asked, so that a new one is
 //! tried without being named here. They are heard in the whole process, therefore these tests are a
-//! program of their own.
+//! separate program.
 
 #[cfg(test)]
 #[path = "api"]

@@ -70,8 +70,8 @@ pub fn updates_keep_records_valid(
 /// A record after an update, with the body of the update.
 type Updated = (Trainee, Json);
 
-/// Returns the record after each of several updates with values of another record: of its own
-/// fields, and of its nested records.
+/// Returns the record after each of several updates with values of another record: its
+/// fields, and its nested records.
 fn updated(
     case: Case<'_>,
     random: &Random,

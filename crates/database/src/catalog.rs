@@ -1,7 +1,6 @@
-//! What the database itself says of its tables: their names, their columns and the rows that they
-//! refer to.
+//! Reads the schema from the database: tables, columns and foreign keys.
 //!
-//! Knows nothing of what the tables hold.
+//! Independent of the tables of the register.
 
 use std::fmt;
 
@@ -11,19 +10,19 @@ use diesel::sql_types::{BigInt, Text};
 use crate::connection::DatabaseConnection;
 use crate::error::DatabaseError;
 
-/// A column that holds keys of another table.
+/// A foreign key: a column that refers to another table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, QueryableByName)]
 pub struct Reference {
-    /// The table that refers.
+    /// The referring table.
     #[diesel(sql_type = Text)]
     pub table: String,
-    /// Its column.
+    /// The referring column.
     #[diesel(sql_type = Text)]
     pub column: String,
-    /// The table that is referred to.
+    /// The table with the referenced rows.
     #[diesel(sql_type = Text)]
     pub owner: String,
-    /// The column there.
+    /// The referenced column.
     #[diesel(sql_type = Text)]
     pub key: String,
 }
@@ -34,30 +33,30 @@ pub struct Column {
     /// The name.
     #[diesel(sql_type = Text)]
     pub name: String,
-    /// The type as the database names it, in lower case.
+    /// The database's name of the type, in lower case.
     #[diesel(sql_type = Text)]
     pub sql_type: String,
 }
 
 impl Column {
-    /// Whether the column has timestamps.
+    /// Whether the column holds timestamps.
     pub fn is_timestamp(&self) -> bool {
         self.sql_type.starts_with("timestamp")
     }
 }
 
-/// A reference to a row that is not there.
+/// A reference to a missing row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Orphan {
-    /// The table that refers.
+    /// The referring table.
     pub table: String,
-    /// Its column.
+    /// The referring column.
     pub column: String,
     /// The table without the row.
     pub owner: String,
-    /// The key that no row has.
+    /// The key of the missing row.
     pub key: i64,
-    /// How many rows refer to it.
+    /// The number of rows with this reference.
     pub rows: i64,
 }
 
@@ -98,7 +97,7 @@ struct Missing {
 }
 
 const SQLITE_TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name";
-/// Partitions are parts of their tables.
+/// Without partitions, which belong to their tables.
 const POSTGRES_TABLES: &str = "SELECT relname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
      WHERE n.nspname = current_schema() AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname";
 
@@ -124,7 +123,8 @@ pub fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, Databa
         .collect())
 }
 
-/// A PostgreSQL schema other than the connection's own that has a table with this name.
+/// A PostgreSQL schema, other than the current one, with a table of this name. `None` on SQLite, or
+/// if there is no such schema.
 pub fn other_schema_with(
     connection: &mut DatabaseConnection,
     table: &str,
@@ -139,7 +139,7 @@ pub fn other_schema_with(
         .map(|found| found.name))
 }
 
-/// The columns of a table in the order of their names. The table must be one of [`tables`].
+/// The columns of a table, sorted by name. The table must be one of [`tables`].
 pub fn columns(
     connection: &mut DatabaseConnection,
     table: &str,
@@ -165,13 +165,13 @@ pub fn database_name(connection: &mut DatabaseConnection) -> Result<String, Data
         .name)
 }
 
-/// How many rows a table has. The name must be one of [`tables`].
+/// The number of rows of a table, which must be one of [`tables`].
 pub fn count(connection: &mut DatabaseConnection, table: &str) -> Result<i64, DatabaseError> {
     let query = diesel::sql_query(format!("SELECT count(*) AS \"rows\" FROM \"{table}\""));
     Ok(query.get_result::<Count>(connection)?.rows)
 }
 
-/// Whether a table has a row. The name must be one of [`tables`].
+/// Whether a table has a row. The table must be one of [`tables`].
 pub fn has_rows(connection: &mut DatabaseConnection, table: &str) -> Result<bool, DatabaseError> {
     let query =
         format!("SELECT count(*) AS \"rows\" FROM (SELECT 1 FROM \"{table}\" LIMIT 1) AS first");
@@ -181,8 +181,7 @@ pub fn has_rows(connection: &mut DatabaseConnection, table: &str) -> Result<bool
         > 0)
 }
 
-/// All columns that refer to another table, in the order of their names. Each foreign key of the
-/// schema is one column.
+/// All foreign keys, sorted by table and column. The schema has only foreign keys of one column.
 pub fn references(connection: &mut DatabaseConnection) -> Result<Vec<Reference>, DatabaseError> {
     let query = diesel::sql_query(connection.either(POSTGRES_REFERENCES, SQLITE_REFERENCES));
     let mut references = query.load::<Reference>(connection)?;
@@ -190,7 +189,7 @@ pub fn references(connection: &mut DatabaseConnection) -> Result<Vec<Reference>,
     Ok(references)
 }
 
-/// The keys that a column holds though no row has them.
+/// The references of a column to missing rows.
 pub fn orphans(
     connection: &mut DatabaseConnection,
     reference: &Reference,
@@ -208,18 +207,20 @@ pub fn orphans(
          GROUP BY child.\"{column}\" ORDER BY child.\"{column}\""
     ));
     let found = query.load::<Missing>(connection)?;
-    let orphan = |Missing { key, rows }| Orphan {
-        table: table.clone(),
-        column: column.clone(),
-        owner: owner.clone(),
-        key,
-        rows,
-    };
-    Ok(found.into_iter().map(orphan).collect())
+    Ok(found
+        .into_iter()
+        .map(|missing| Orphan {
+            table: table.clone(),
+            column: column.clone(),
+            owner: owner.clone(),
+            key: missing.key,
+            rows: missing.rows,
+        })
+        .collect())
 }
 
-/// Errors that SQLite finds in its file. Empty on PostgreSQL, which has its own tools for its
-/// pages.
+/// The errors that SQLite finds in its file. Empty on PostgreSQL, which has its own tools to check
+/// files.
 pub fn damage(connection: &mut DatabaseConnection) -> Result<Vec<String>, DatabaseError> {
     let DatabaseConnection::Sqlite(inner) = connection else {
         return Ok(Vec::new());

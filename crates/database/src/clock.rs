@@ -1,7 +1,7 @@
-//! Where the time of a job comes from.
+//! The clock of jobs.
 //!
-//! Times are UTC and cut to the millisecond: the wire has milliseconds, and the two databases keep
-//! different precision.
+//! Times are UTC and truncated to milliseconds, because the API has milliseconds and the two
+//! databases store different precisions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ pub use self::job::JobTime;
 pub(crate) use self::job::MAX_DATE_WAIT;
 pub(crate) use self::write::WriteClock;
 
-/// How far the date of a change may be ahead of the clock.
+/// The most that the date of a change may be ahead of the clock.
 pub const MAX_LEAD: TimeDelta = TimeDelta::seconds(1);
-/// How far a date may be ahead of the clock before the one or the other must be wrong.
+/// A date further ahead of the clock than this shows that the clock is or was wrong.
 pub const WRONG_CLOCK: TimeDelta = TimeDelta::minutes(5);
 
-/// Tells the time. Cheap to clone; all clones are the same clock.
+/// A source of time. Cheap to clone; all clones are the same clock.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
 
@@ -30,12 +30,12 @@ impl Clock {
         Self::from_fn(Utc::now)
     }
 
-    /// A clock that calls `tell`, for instance one that stands still in a test.
+    /// A clock that calls `tell`, such as a stopped clock in a test.
     pub fn from_fn(tell: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
-    /// The time now, cut to the millisecond.
+    /// The current time, truncated to milliseconds.
     pub fn now(&self) -> DateTime<Utc> {
         (self.0)().trunc_subsecs(3)
     }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_is_cut_to_the_millisecond() {
+    fn time_is_truncated_to_milliseconds() {
         let clock = Clock::from_fn(|| DateTime::from_timestamp_nanos(1_999_999));
         assert_eq!(clock.now(), DateTime::from_timestamp_nanos(1_000_000));
     }

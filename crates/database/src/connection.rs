@@ -1,6 +1,6 @@
-//! One connection to either database.
+//! A connection to either database.
 //!
-//! Knows nothing of jobs or groups: only how transactions begin and end on either database.
+//! Begins and ends transactions, independently of jobs and groups.
 
 mod connect_retry;
 mod database_connection;
@@ -26,15 +26,15 @@ pub use self::queued::{Borrowed, QueryQueue, QueuedQuery};
 pub use self::static_query::{StaticQuery, StaticUpdate, static_query, static_update};
 use crate::error::DatabaseError;
 
-/// Runs a query on the connection that a [`DatabaseConnection`] holds, whichever it is:
-/// `with_inner!(connection, |inner| query.get_result(inner))`.
+/// Runs a query on the inner connection of a [`DatabaseConnection`]: `with_inner!(connection,
+/// |inner| query.get_result(inner))`.
 ///
-/// The enum's connection builds the SQL of a query at every execution, to look for its prepared
-/// statement; a connection of its own finds the statement of a static query by the type of the
-/// query. So the queries that every request makes are run this way. Such a query is static, that is
-/// neither boxed nor with `sql(..)` in it, and on SQLite it has no `eq_any`.
+/// Through the enum, diesel builds the SQL of a query at every execution to find its prepared
+/// statement. Through the inner connection, it finds the prepared statement of a static query by
+/// the type of the query. Use this macro for the queries of every request. The query must be
+/// static: not boxed, without `sql(..)`, and on SQLite without `eq_any`.
 ///
-/// The query stands in the program once for each database. It is made before, or in place.
+/// The macro expands the query expression once for each database.
 #[macro_export]
 macro_rules! with_inner {
     ($connection:expr, |$inner:ident| $query:expr) => {
@@ -47,8 +47,8 @@ macro_rules! with_inner {
 pub use with_inner;
 
 /// Like [`with_inner!`], for a statement whose result the job does not need:
-/// `execute_deferred!(connection, |inner| query.execute(inner))`. On PostgreSQL it is sent together
-/// with the next one, COMMIT at the latest, and its failure is that of the next one.
+/// `execute_deferred!(connection, |inner| query.execute(inner))`. PostgreSQL receives the statement
+/// together with the next one, at the latest with COMMIT, and the next one reports its failure.
 #[macro_export]
 macro_rules! execute_deferred {
     ($connection:expr, |$inner:ident| $query:expr) => {
@@ -62,29 +62,31 @@ macro_rules! execute_deferred {
 }
 pub use execute_deferred;
 
-/// What diesel knows of both databases together.
+/// The diesel backend of both databases.
 pub type Backend = <DatabaseConnection as diesel::Connection>::Backend;
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Read rows by their keys. On PostgreSQL there is no transaction: each query sees what is
+    /// Reads rows by their keys. Without a transaction on PostgreSQL: each query sees what is
     /// committed when it runs.
     LookUp,
-    /// Read one snapshot.
+    /// Reads one snapshot.
     Read,
-    /// Change rows.
+    /// Changes rows.
     Write,
 }
 
 impl DatabaseConnection {
     /// Begins the outermost transaction.
     ///
-    /// A reading one sees one snapshot, however many queries it makes. A writing one on SQLite
-    /// takes the write lock at once, so that it never has to give up half-way because another
-    /// process was faster. On PostgreSQL the statement goes along with the next one, and its
-    /// failure is that of the next one; one that writes is awaited where statements behind a failed
-    /// BEGIN could write.
+    /// All queries of a reading transaction see one snapshot. A writing transaction on SQLite takes
+    /// the write lock at once: a later upgrade of a read lock fails if another process has written
+    /// in between.
+    ///
+    /// On PostgreSQL, BEGIN is sent together with the next statement, which reports a failure of
+    /// BEGIN. Exception: BEGIN of a writing transaction waits for its answer if statements behind a
+    /// failed BEGIN could write ([`PostgresConnection::begin_writing`]).
     pub fn begin(&mut self, access: Access) -> Result<(), DieselError> {
         match (self, access) {
             (Self::Postgres(_), Access::LookUp) => Ok(()),
@@ -103,14 +105,14 @@ impl DatabaseConnection {
         }
     }
 
-    /// Commits the innermost transaction or savepoint that diesel counts. When this returns, it is
-    /// certain that it was kept; [`DatabaseError::OutcomeUnknown`] where that is not known.
+    /// Commits the innermost transaction or savepoint that diesel counts. `Ok` means that the
+    /// changes are certainly kept; [`DatabaseError::OutcomeUnknown`] that this is not known.
     pub fn commit(&mut self) -> Result<(), DieselError> {
         Self::commit_transaction(self)
     }
 
-    /// Ends a transaction that has changed nothing, if one is open. On PostgreSQL this does not
-    /// wait for the answer.
+    /// Ends a transaction without changes, if one is open. Does not wait for the answer of
+    /// PostgreSQL.
     pub fn end_reading(&mut self, has_failed: bool) -> Result<(), DieselError> {
         let Self::Postgres(inner) = self else {
             return if has_failed {
@@ -130,7 +132,7 @@ impl DatabaseConnection {
         Ok(())
     }
 
-    /// How many statements were executed on PostgreSQL, which queries are not.
+    /// The number of statements executed on PostgreSQL, without queries; 0 on SQLite.
     pub fn executed(&self) -> u64 {
         if let Self::Postgres(inner) = self {
             inner.executed()
@@ -139,7 +141,7 @@ impl DatabaseConnection {
         }
     }
 
-    /// The transactions and savepoints that a job finds open.
+    /// The number of transactions and savepoints that are open when a job begins.
     pub fn depth_of(&self, access: Access) -> u32 {
         match (self, access) {
             (Self::Postgres(_), Access::LookUp) => 0,
@@ -147,13 +149,13 @@ impl DatabaseConnection {
         }
     }
 
-    /// Rolls the innermost transaction or savepoint back that diesel counts. When this returns, its
-    /// locks are released: a client that was refused may send its request again at once.
+    /// Rolls back the innermost transaction or savepoint that diesel counts. The locks are released
+    /// before this returns, so a rejected client may retry at once.
     pub fn roll_back(&mut self) -> Result<(), DieselError> {
         Self::rollback_transaction(self)
     }
 
-    /// Until when PostgreSQL may take to answer. SQLite has its busy timeout.
+    /// Sets the deadline for answers of PostgreSQL. SQLite uses its busy timeout instead.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         if let Self::Postgres(inner) = self {
             inner.set_deadline(deadline);
@@ -169,19 +171,19 @@ impl DatabaseConnection {
         }
     }
 
-    /// Whether each answer is a round trip to a server.
+    /// Whether statements are round trips to a server.
     pub fn is_remote(&self) -> bool {
         self.either(true, false)
     }
 
-    /// Gives the connection up: the pool drops it.
+    /// Closes the connection to PostgreSQL, so that the pool drops it. Does nothing on SQLite.
     pub fn close(&mut self) {
         if let Self::Postgres(inner) = self {
             inner.close();
         }
     }
 
-    /// What is meant for the database that is connected.
+    /// Returns the value for the connected database.
     pub fn either<T>(&self, postgres: T, sqlite: T) -> T {
         match self {
             Self::Postgres(_) => postgres,

@@ -1,8 +1,8 @@
 //! Takes jobs from any thread and runs each in one transaction.
 //!
-//! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go
-//! through one thread that commits many together; on PostgreSQL they run side by side on the pool.
-//! Callers see no difference.
+//! On SQLite all writes go through one thread that commits many together; on PostgreSQL they run
+//! concurrently on the pool. Callers see no difference. The module is independent of what the jobs
+//! do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,40 +24,39 @@ use crate::options::StoreOptions;
 use crate::stats::{StoreStats, WriteCounters, WriterStats};
 use crate::writer::{LatestChange, Writer};
 
-/// How long [`Database::drain`] waits before it looks again whether jobs wait for a date.
+/// The pause of [`Database::drain`] between two checks whether jobs wait for a date.
 const POSTPONED_PAUSE: Duration = Duration::from_millis(5);
 
 /// A database that runs jobs. Cheap to clone; all clones are the same database.
 #[derive(Debug, Clone)]
 pub struct Database {
     connections: Connections,
-    /// Where jobs read.
+    /// The pool of jobs that read.
     pool: Arc<JobPool>,
-    /// Where records are looked up by key on SQLite; on PostgreSQL that is on the pool.
+    /// The connections for look-ups by key on SQLite; on PostgreSQL these use the pool.
     look_ups: Option<Arc<LookUps>>,
     writes: Writes,
     counters: Arc<WriteCounters>,
     clock: Clock,
     last_fault: LastFault,
-    /// Keeps the files of a SQLite database in use, so that they stay the same ones.
+    /// Keeps the files of a SQLite database in use, so that SQLite does not replace them.
     _kept_open: Option<Arc<KeptOpen>>,
 }
 
-/// Where jobs write.
+/// How jobs write.
 #[derive(Debug, Clone)]
 enum Writes {
-    /// One after the other, on SQLite.
+    /// Sequentially, on SQLite.
     Thread(Writer),
-    /// Side by side, on PostgreSQL.
+    /// Concurrently, on PostgreSQL.
     Pool(Arc<JobPool>),
 }
 
 impl Database {
-    /// Opens a database. A SQLite file and its folder are made when they are absent. Tables are not
-    /// touched.
+    /// Opens a database. Creates a missing SQLite file and its folder, but no tables.
     ///
-    /// `latest_change` returns the date of the last change in the database, so that other processes
-    /// cannot give later changes an earlier date.
+    /// `latest_change` returns the date of the last change in the database. Later changes get a
+    /// later date, also if another process made the last change.
     ///
     /// # Errors
     ///
@@ -72,14 +71,15 @@ impl Database {
         let for_look_ups = connections.sharing(PageCaches::LOOK_UPS, options.look_up_threads);
         let for_writer = connections.sharing(PageCaches::WRITER, 1);
         // Made without the pool, which would retry: a failure is returned at once with its cause.
-        // This connection also brings a new SQLite file into WAL mode before others open it.
+        // This connection also enables WAL mode in a new SQLite file before others open it.
         let first = for_writer.establish()?;
         let kept_open = connections.keep_open()?.map(Arc::new);
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
         let metrics = StoreMetrics::new();
         let pool = |connections: &Connections, size| {
-            let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
+            let clock = Arc::clone(&clock);
+            let counters = Arc::clone(&counters);
             Arc::new(JobPool::open(
                 connections,
                 size,
@@ -126,17 +126,18 @@ impl Database {
         })
     }
 
-    /// How connections apart from those of jobs are made.
+    /// The settings for connections outside jobs.
     pub fn connections(&self) -> &Connections {
         &self.connections
     }
 
-    /// The last fault that a job met.
+    /// The last fault of the database that a job encountered.
     pub fn last_fault(&self) -> &LastFault {
         &self.last_fault
     }
 
-    /// The time where no record is concerned; jobs have a time of their own.
+    /// The current time of the clock. Do not use it for the dates of records: jobs have their
+    /// own time.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()
@@ -146,7 +147,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// What the job returns, or why it could not run. Must be called within a tokio runtime.
+    /// The error of the job, or why the job could not run. Must be called within a tokio runtime.
     pub async fn read<T, E>(
         &self,
         job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -159,9 +160,8 @@ impl Database {
             .note(Arc::clone(&self.pool).run(Access::Read, job).await)
     }
 
-    /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on
-    /// PostgreSQL each of its queries sees what is committed when it runs. The job may be run a
-    /// second time.
+    /// Runs a job that reads a few rows by their keys. On SQLite the job sees one snapshot; on
+    /// PostgreSQL each of its queries sees what is committed when it runs. The job may run twice.
     ///
     /// On SQLite the job runs on the calling thread, which it blocks for some microseconds. A job
     /// that would have to wait, and every job on PostgreSQL, runs like [`Database::read`].
@@ -189,16 +189,16 @@ impl Database {
     }
 
     /// Runs a job that may write. If the job returns `Ok`, its changes are committed before this
-    /// returns.
+    /// function returns.
     ///
-    /// A job whose change cannot have a date yet is rolled back, waits, and is run again; so is, on
-    /// PostgreSQL, a job that collided with another one (`runs.rs`). If the caller stops waiting
-    /// for the answer, the job may still be done.
+    /// A job whose change cannot have a date yet is rolled back, waits, and runs again. On
+    /// PostgreSQL, so does a job that collided with another one (`runs.rs`). If the caller stops
+    /// waiting for the answer, the job may still be committed.
     ///
     /// # Errors
     ///
-    /// What the job returns, or why it could not run or be kept. Must be called within a tokio
-    /// runtime.
+    /// The error of the job, or why the job could not run or be committed. Must be called within a
+    /// tokio runtime.
     pub async fn write<T, E>(
         &self,
         job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -221,8 +221,8 @@ impl Database {
     }
 
     /// Like [`Database::write`], but may batch concurrent jobs into one transaction on PostgreSQL;
-    /// on SQLite all jobs are batched. A job that would wait for a lock fails there with
-    /// [`DatabaseError::Busy`], and is run again alone.
+    /// on SQLite all jobs are batched. In a batch, a job that would wait for a lock fails with
+    /// [`DatabaseError::Busy`] and runs again alone.
     ///
     /// # Errors
     ///
@@ -280,12 +280,12 @@ impl Database {
         answer_of(answer.blocking_recv())
     }
 
-    /// Waits until all earlier jobs have ended, also jobs whose callers no longer wait. Later jobs
-    /// are accepted.
+    /// Waits until all earlier jobs have ended, including jobs whose callers stopped waiting.
+    /// Accepts later jobs during that time.
     ///
     /// # Errors
     ///
-    /// When the last of them could not be kept. Must be called within a tokio runtime.
+    /// The error of the last commit. Must be called within a tokio runtime.
     pub async fn drain(&self) -> Result<(), DatabaseError> {
         self.pool.drain().await;
         let writer = match &self.writes {
@@ -299,12 +299,12 @@ impl Database {
                 return Ok(());
             }
         };
-        // The writer takes one job after the other, and this one is the last.
+        // The writer runs jobs in order, and this job is the last one.
         let (last, answer) = job(|_| Ok::<_, DatabaseError>(()));
         let to_enqueue = writer.clone();
-        // The queue may be full, and then this waits for a place.
-        let placed = spawn_blocking(move || to_enqueue.enqueue_when_there_is_room(last)).await;
-        placed.unwrap_or(Err(DatabaseError::Closed))?;
+        // If the queue is full, this waits until it has room.
+        let enqueued = spawn_blocking(move || to_enqueue.enqueue_blocking(last)).await;
+        enqueued.unwrap_or(Err(DatabaseError::Closed))?;
         answer_of(answer.await)?;
         while writer.has_postponed() {
             sleep(POSTPONED_PAUSE).await;
@@ -346,8 +346,8 @@ impl Database {
         crate::metrics::publish(&self.stats());
     }
 
-    /// The number of the last write that came for a group, and whether any write waits for one. For
-    /// tests.
+    /// The number of the last write that was queued for a group, and whether any write waits for a
+    /// group. For tests.
     #[doc(hidden)]
     pub fn group_queue(&self) -> (u64, bool) {
         match &self.writes {
@@ -377,7 +377,7 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// What the job returns, or why it could not run or be kept.
+    /// The error of the job, or why the job could not run or be committed.
     #[doc(hidden)]
     pub fn run_on<T, E: JobError>(
         &self,

@@ -1,6 +1,6 @@
-//! What can go wrong between a job and its database.
+//! Errors of the database and of jobs.
 //!
-//! No variant holds a person's data, a token or the address of a database server.
+//! The texts contain no personal data, no token and no address of a database server.
 
 use std::error::Error as _;
 use std::path::PathBuf;
@@ -11,17 +11,18 @@ use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
 mod sqlstate;
 
-/// A job or an operation of the database that failed.
+/// Failure of a job or of an operation on the database.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     // The operator can act: the configuration, the disk, the database server, the load.
-    /// The database address is of no form that is understood. The address itself is not shown: it
-    /// may hold a password.
+    /// The database address has no supported form. The text omits the address, because it may
+    /// contain a password.
     #[error(
         "database address must be sqlite://PATH, postgres://USER@HOST/NAME or postgresql://USER@HOST/NAME"
     )]
     UnknownAddress,
-    /// The folder of the SQLite file is absent and cannot be made. The folder above must exist.
+    /// The folder of the SQLite file is missing and cannot be created. Its parent folder must
+    /// exist.
     #[error("folder of the database file cannot be made: {}", .path.display())]
     Folder {
         /// The folder.
@@ -29,13 +30,13 @@ pub enum DatabaseError {
         /// The cause.
         source: std::io::Error,
     },
-    /// No connection to the database can be made.
+    /// Connecting to the database failed.
     #[error("database cannot be reached")]
     Connection(#[source] diesel::ConnectionError),
-    /// The database server answers, and has no room for another connection.
+    /// The database server has no free connection.
     #[error("database server has no connection left")]
     NoConnectionLeft(#[source] diesel::ConnectionError),
-    /// The database cannot hold every character that a name may have.
+    /// The encoding of the database cannot store every character.
     #[error(
         "the database has the encoding {encoding}, and must have UTF8: create it with ENCODING 'UTF8' \
          (createdb --encoding UTF8 --template template0)"
@@ -44,56 +45,55 @@ pub enum DatabaseError {
         /// The encoding, as PostgreSQL names it.
         encoding: String,
     },
-    /// A connection was lost while it was in use. Whether an unanswered write was kept is not
-    /// known.
+    /// A connection was lost while it was in use. It is unknown whether an unanswered write was
+    /// committed.
     #[error("database connection was lost")]
     ConnectionLost(#[source] DieselError),
-    /// No connection could be made within the time that a job waits for one.
+    /// The pool could not make a connection in time.
     #[error("no database connection is available")]
     Unavailable(#[source] r2d2::Error),
-    /// No connection became free within the time that a job waits for one.
+    /// No connection of the pool became free in time.
     #[error("no database connection became free within {} ms", .0.as_millis())]
     PoolTimeout(Duration),
-    /// The connection was lost, or given up, while a commit was under way. Whether it was kept is
-    /// not known.
+    /// The connection was lost or closed during a commit. It is unknown whether the transaction was
+    /// committed.
     #[error("it is not known whether the transaction was committed")]
     OutcomeUnknown(#[source] Arc<DieselError>),
-    /// The database server is a standby, or otherwise read-only, or SQLite cannot write the file.
+    /// The database server is a standby or otherwise read-only, or SQLite cannot write the file.
     /// Nothing was changed.
     #[error("database is read-only")]
     ReadOnly(#[source] DieselError),
-    /// The database server cancelled the statement, or lacks memory, connections or the like.
-    /// Nothing was changed.
+    /// The database server cancelled the statement, or lacks memory, connections or another
+    /// resource. Nothing was changed.
     #[error("database server did not serve the statement")]
     ServerUnavailable(#[source] DieselError),
-    /// The database lacks a table, a permission or the like that the register needs, or is damaged.
-    /// Nothing was changed.
+    /// The database is damaged, or lacks a table, a permission or another requirement of the
+    /// register. Nothing was changed.
     #[error("database refuses what the register needs: {0}")]
     DatabaseFault(Arc<str>),
-    /// Another process or another transaction locked what the job needed for too long.
+    /// Another process or transaction held a lock for too long.
     #[error("database is busy")]
     Busy,
-    /// Transactions that ran side by side got into each other's way, and this one was undone.
+    /// The transaction conflicted with a concurrent one and was rolled back.
     #[error("transactions collided")]
     Collided,
-    /// The change would be dated more than a second ahead of the clock: the record has changed too
+    /// The change would be dated more than a second ahead of the clock: the record was changed too
     /// often in the last second, or the clock was set back a little.
     #[error("the change would be dated more than a second ahead of the clock; it can be made in {} ms", .wait.as_millis())]
     DateNotDue {
         /// How long the change must wait.
         wait: Duration,
     },
-    /// Too many jobs wait already. This one was not begun.
+    /// Too many jobs wait. The job was not begun.
     #[error("queue of waiting jobs is full")]
     QueueFull,
-    /// The job shared a commit with others and that commit did not happen. Nothing that the job did
-    /// was kept.
+    /// The common commit of several jobs failed. No change of the job was kept.
     #[error("group of writes was lost")]
     GroupLost(#[source] Arc<DatabaseError>),
-    /// The disk or the permitted size of the database is exhausted.
+    /// The disk is full, or the database has reached its size limit.
     #[error("database has no space left")]
     NoSpace(#[source] DieselError),
-    /// SQLite met a condition that ends the whole transaction.
+    /// A failure made SQLite end the whole transaction.
     #[error("sqlite ended the transaction: {condition}")]
     TransactionEnded {
         /// SQLite's name for the condition.
@@ -102,13 +102,13 @@ pub enum DatabaseError {
     /// The store is shutting down.
     #[error("store is closed")]
     Closed,
-    /// There is no file where a database is to be opened.
+    /// The database file does not exist.
     #[error(
         "{} does not exist: check --database-url; `trainee-register serve`, `migrate` and `provider add` create a database",
         .0.display()
     )]
     Absent(PathBuf),
-    /// A register was created in a SQLite file that is absent or empty now.
+    /// A register was created in a SQLite file that is now missing or empty.
     #[error(
         "{} is gone: a register was created there, as {} records; put the file back, or restore a backup with \
          `trainee-register restore`; to start with an empty register on purpose, delete {}",
@@ -120,8 +120,8 @@ pub enum DatabaseError {
         /// The marker beside it.
         marker: PathBuf,
     },
-    /// The path of a SQLite database, or of a file that SQLite keeps beside it, leads to another
-    /// file than the open one, or to none. Nothing was written.
+    /// The path of a SQLite database, or of a file beside it, no longer leads to the open file.
+    /// Nothing was written.
     #[error("{} is not the file that is open: it was deleted, moved or replaced", .0.display())]
     DatabaseFileChanged(PathBuf),
     /// The marker beside a SQLite database cannot be written.
@@ -132,29 +132,30 @@ pub enum DatabaseError {
         /// The cause.
         source: std::io::Error,
     },
-    /// There is a folder where the file of a SQLite database is to be.
+    /// The path of a SQLite database is a folder.
     #[error("{} is a folder: name the file of the database in --database-url, such as sqlite://{}", .0.display(), .0.join("register.db").display())]
     IsFolder(PathBuf),
-    /// The writer's thread cannot be started.
+    /// The write thread cannot be started.
     #[error("writer thread cannot be started")]
     Thread(#[source] std::io::Error),
-    /// The job panicked. Nothing that it did was kept.
+    /// The job panicked. None of its changes was kept.
     #[error("job panicked")]
     JobPanicked,
-    /// The job left more or fewer open transactions than it found.
+    /// The job ended with more or fewer open transactions than it began with.
     #[error("job left the transaction depth off")]
     TransactionDepth,
-    /// The transaction had ended, or was unusable, when it was to be committed.
+    /// The transaction had ended or was unusable at its commit.
     #[error("transaction was lost before its commit")]
     TransactionLost(#[source] DieselError),
-    /// The database refused a query.
+    /// The database rejected a query.
     #[error("query failed")]
     Query(#[source] DieselError),
 }
 
-/// The error of a job: its own, or that of the database.
+/// The error of a job: its own error, or one of the database.
 pub trait JobError: From<DatabaseError> + Send + 'static {
-    /// The error of the database, if it is one. It decides whether the job may be run again.
+    /// The error of the database; `None` for an error of the job's own. Determines whether the job
+    /// may run again.
     fn database_error(&self) -> Option<&DatabaseError>;
 }
 
@@ -165,7 +166,7 @@ impl JobError for DatabaseError {
 }
 
 impl DatabaseError {
-    /// Whether the job would have stored a value twice that must be unique.
+    /// Whether the job violated a unique constraint.
     pub fn is_unique_violation(&self) -> bool {
         matches!(
             self,
@@ -176,7 +177,7 @@ impl DatabaseError {
         )
     }
 
-    /// Whether the same job may succeed when it is tried again.
+    /// Whether the same job may succeed later.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Connection(_)
@@ -223,13 +224,13 @@ impl DatabaseError {
         text
     }
 
-    /// The error of a failed commit or rollback: a temporary error stays as it is, any other is a
-    /// lost transaction.
+    /// Converts the error of a failed commit or rollback. A rejected query becomes a lost
+    /// transaction; other errors stay as they are.
     pub(crate) fn from_lost_transaction(error: DieselError) -> Self {
         Self::from(error).at_end_of_transaction()
     }
 
-    /// The error as one that ended the transaction.
+    /// Converts a rejected query to a lost transaction. Other errors stay as they are.
     pub(crate) fn at_end_of_transaction(self) -> Self {
         if let Self::Query(cause) = self {
             Self::TransactionLost(cause)

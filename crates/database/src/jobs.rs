@@ -1,4 +1,4 @@
-//! Jobs: how one runs in a transaction, alone or with others, and when it runs again.
+//! Runs jobs in transactions, alone or in groups, and decides when a job runs again.
 
 pub(crate) mod group_commit;
 pub(crate) mod group_queue;

@@ -1,19 +1,19 @@
-//! What the database refused last of what the register needs, such as a permission.
+//! The last fault of the database, such as a missing permission.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{DatabaseError, JobError};
 
-/// How long a fault that a request met counts. Whether an operator has mended it is known when a
-/// request meets it no more.
+/// How long a fault is reported after a request encountered it. The register cannot see that an
+/// operator has fixed the fault; it only sees that requests no longer fail.
 const FAULT_TIME: Duration = Duration::from_secs(60);
 
-/// The last fault of the database that a job met. All clones are the same.
+/// The last fault of the database that a job encountered. All clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct LastFault(Arc<Mutex<Option<Met>>>);
 
-/// A fault that a job met.
+/// A fault that a job encountered.
 #[derive(Debug)]
 struct Met {
     at: Instant,
@@ -22,11 +22,11 @@ struct Met {
 
 impl LastFault {
     fn lock(&self) -> MutexGuard<'_, Option<Met>> {
-        // A poisoned lock is no harm: the value is written in one step.
+        // The value is written in one step, so a poisoned lock guards a complete value.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of the answer of a job, and returns it.
+    /// Records the fault in the answer of a job, if there is one, and returns the answer.
     pub(crate) fn note<T, E: JobError>(&self, answer: Result<T, E>) -> Result<T, E> {
         if let Some(DatabaseError::DatabaseFault(reason)) =
             answer.as_ref().err().and_then(JobError::database_error)
@@ -39,7 +39,7 @@ impl LastFault {
         answer
     }
 
-    /// Fails while a fault that a job met counts.
+    /// Fails if a job encountered a fault in the last minute.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl LastFault {
         }
     }
 
-    /// Forgets the fault, once the database answers again.
+    /// Clears the fault. Call this when the database works again.
     pub fn forget(&self) {
         *self.lock() = None;
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fault_that_a_job_met_counts_for_a_minute() {
+    fn fault_is_reported_for_a_minute() {
         let last_fault = LastFault::default();
         let other: Result<(), _> = last_fault.note(Err(DatabaseError::Busy));
         assert!(other.is_err() && last_fault.require_none().is_ok());

@@ -4,16 +4,16 @@
 //! [`jobs::transaction::Transaction`]. The crate opens and pools connections, groups commits,
 //! decides whether a job is run again, and gives each change its date.
 //!
-//! The crate knows no table, no HTTP and no version of the API.
+//! The crate contains no table, no HTTP and no version of the API.
 //!
 //! # How to add a way to run a job, or a metric
 //!
 //! A way to run a job, such as `write_in_group`:
 //!
 //! 1. Add a function to `database.rs` that passes the outcome to `last_fault.note`, and the run to
-//!    `jobs/`. `jobs/pool.rs` gives the permit, `jobs/job_times.rs` measures, and `jobs/runs.rs`
-//!    decides about another run. For another right in the transaction, add a variant to
-//!    [`connection::Access`].
+//!    `jobs/`. `jobs/pool.rs` hands out permits, `jobs/job_times.rs` measures, and `jobs/runs.rs`
+//!    decides whether a job is run again. If the transaction needs another kind of access, add a
+//!    variant to [`connection::Access`].
 //! 2. Offer it over a session in `crates/storage/src/store.rs`. Requests choose it by `JobMode` in
 //!    `crates/gateway/src/job.rs`.
 //! 3. Test it on both databases in `crates/storage/src/store/`, such as `group_commit_tests.rs`;

@@ -1,9 +1,8 @@
-//! What the store reports of its work: the names, units and meanings of its metrics, and nothing of
-//! who collects them.
+//! The metrics of the store: their names, units and meanings.
 //!
-//! Durations and sizes are recorded as they happen, by handles that are made once for each store:
-//! recording takes no lock. A recorder must be installed before the store is opened, or nothing is
-//! recorded. Current values, and what the store counts anyway, is published by [`publish`].
+//! Durations and sizes are recorded as they occur, through handles made once for each store,
+//! without a lock. A recorder must be installed before the store is opened; otherwise nothing is
+//! recorded. [`publish`] exports current values and totals.
 
 use std::time::Instant;
 
@@ -28,11 +27,11 @@ const GROUPS_LOST: &str = "register_store_groups_lost_total";
 const GROUPS_UNDONE: &str = "register_store_groups_undone_total";
 const COLLISIONS: &str = "register_store_collisions_total";
 
-/// Bounds of durations, in seconds.
+/// The bounds of the buckets for durations, in seconds.
 const DURATIONS: &[f64] = &[
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
 ];
-/// Bounds of the number of jobs in a group.
+/// The bounds of the buckets for the number of jobs in a group.
 const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 /// The histograms, each with the upper bounds of its buckets.
@@ -42,7 +41,7 @@ pub const BUCKETS: [(&str, &[f64]); 3] = [
     (GROUP_DURATION, DURATIONS),
 ];
 
-/// Tells the recorder what each metric means.
+/// Describes each metric to the recorder.
 pub fn describe() {
     describe_histogram!(
         JOB_DURATION,
@@ -80,7 +79,7 @@ pub fn describe() {
     describe_counter!(
         GROUPS_LOST,
         Unit::Count,
-        "Groups of writes that were lost with all that they did."
+        "Groups of writes that were lost with all their changes."
     );
     describe_counter!(
         GROUPS_UNDONE,
@@ -94,7 +93,7 @@ pub fn describe() {
     );
 }
 
-/// Where a store records what it does.
+/// The handles of a store's histograms.
 #[derive(Clone)]
 pub(crate) struct StoreMetrics {
     reads: Histogram,
@@ -160,7 +159,7 @@ pub(crate) fn publish(stats: &StoreStats) {
     counter!(COLLISIONS).absolute(written.collisions);
 }
 
-/// A number of jobs as the value of a gauge.
+/// Converts a number of jobs to the value of a gauge.
 fn count(jobs: usize) -> u32 {
     u32::try_from(jobs).unwrap_or(u32::MAX)
 }

@@ -9,32 +9,33 @@ use crate::clock::Clock;
 /// How a store is set up.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// The most connections that read, at least one; they are made as they are needed.
+    /// The most connections that read, at least one. Connections are made on demand.
     pub readers: u32,
-    /// The most connections that write on PostgreSQL, at least one. They are apart from those that
-    /// read, so that neither keep the others waiting.
+    /// The most connections that write on PostgreSQL, at least one. They are separate from the
+    /// reading ones, so that neither kind of job delays the other.
     pub writers: u32,
     /// How long a job waits on PostgreSQL for one of its connections to become free.
     pub place_wait: Duration,
-    /// How long opening the store, and a job that no client waits for, wait for a server of
-    /// PostgreSQL that has no connection left. Other servers give theirs back when they do not use
-    /// them.
+    /// How long to wait for a PostgreSQL server without a free connection, when the store is opened
+    /// and in jobs without a waiting client. Other servers of the register close their unused
+    /// connections.
     pub connection_wait: Duration,
-    /// The threads that look records up on SQLite over connections of their own; see
+    /// The number of connections for look-ups on SQLite, one for each thread; see
     /// [`Database::look_up`](crate::database::Database::look_up).
     pub look_up_threads: u32,
-    /// Jobs that may wait to read; as many again may wait to write. One more is refused at once.
+    /// The most jobs that wait to read, and the most that wait to write. Further jobs are rejected
+    /// at once.
     pub queue: usize,
-    /// The most writes that share a commit on SQLite, at least one. It bounds how long the first of
+    /// The most writes that share a commit on SQLite, at least one. Limits how long the first of
     /// them waits for the last.
     pub group: usize,
-    /// Where jobs get their time.
+    /// The clock of the jobs.
     pub clock: Clock,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        // The threads of a server that answers on all processors.
+        // A server runs one thread for each processor.
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let look_up_threads = u32::try_from(processors).unwrap_or(u32::MAX);
         Self {

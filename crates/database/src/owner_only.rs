@@ -1,4 +1,4 @@
-//! Files and folders that only their owner can read, whatever the umask allows others.
+//! Creates files and folders that only their owner can read, regardless of the umask.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write as _};
@@ -8,7 +8,7 @@ use std::path::Path;
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
-/// Makes a folder in one that exists. A folder that is there already keeps its mode.
+/// Creates a folder. The parent folder must exist. An existing folder keeps its mode.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(FOLDER_MODE).create(folder) {
         Err(_) if folder.is_dir() => Ok(()),
@@ -16,7 +16,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a new file, and brings it and its name to the disk.
+/// Writes a new file, and syncs the file and its folder to the disk. Fails if the file exists.
 pub fn write_new_file(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::options()
         .write(true)
@@ -29,10 +29,10 @@ pub fn write_new_file(path: &Path, text: &str) -> io::Result<()> {
         .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
-/// Makes an empty file, unless there is one, which keeps its mode.
+/// Creates an empty file, unless it exists. An existing file keeps its mode.
 ///
-/// An existing file is not even opened: closing it would release all locks that this process holds
-/// on it, those of SQLite included.
+/// An existing file is not opened, because closing it would release all locks of this process on
+/// it, including those of SQLite.
 pub fn create_file(path: &Path) -> io::Result<()> {
     let mut new = File::options();
     new.write(true).mode(FILE_MODE);
@@ -40,7 +40,7 @@ pub fn create_file(path: &Path) -> io::Result<()> {
         Ok(_) => Ok(()),
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Err(_) if path.exists() => Ok(()),
-        // A symbolic link to a file that is yet to be made.
+        // The path is a symbolic link to a missing file.
         Err(_) => new
             .create_new(false)
             .create(true)
@@ -62,10 +62,11 @@ mod tests {
     }
 
     #[test]
-    fn new_files_and_folders_are_readable_by_their_owner_only_and_existing_ones_keep_their_mode() {
+    fn new_files_are_private_and_existing_ones_keep_mode() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-        let (inner, file) = (folder.path().join("a"), folder.path().join("a/file"));
+        let inner = folder.path().join("a");
+        let file = folder.path().join("a/file");
         assert!(create_folder(&inner.join("b")).is_err());
         for _ in 0..2 {
             create_folder(&inner).unwrap();
@@ -83,9 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_to_an_absent_file_leads_to_a_file_of_the_owner() {
+    fn symbolic_link_to_missing_file_creates_private_file() {
         let folder = tempfile::tempdir().unwrap();
-        let (link, file) = (folder.path().join("link"), folder.path().join("file"));
+        let link = folder.path().join("link");
+        let file = folder.path().join("file");
         symlink(&file, &link).unwrap();
         create_file(&link).unwrap();
         assert_eq!(mode(&file), 0o600);

@@ -1,4 +1,4 @@
-//! Numbers of a store: what it is doing, and what it has done since it was opened.
+//! The current state of a store, and its totals since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

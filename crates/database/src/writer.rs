@@ -1,15 +1,15 @@
 //! The one thread that writes to SQLite.
 //!
-//! SQLite admits one writer and pays for each commit with a wait for the disk. So the thread takes
-//! the jobs that wait together into one transaction, a savepoint each, and one commit serves them
-//! all. No caller gets an answer before that commit has returned, not even a refusal: it may rest
-//! on what a neighbour had not yet committed.
+//! SQLite allows one writer, and each commit waits for the disk. The thread therefore runs waiting
+//! jobs in one transaction, each in a savepoint, and commits them together. Every caller gets its
+//! answer after that commit, also a refusal, because the refusal may depend on uncommitted changes
+//! of an earlier job in the group.
 //!
-//! A job whose change cannot have a date yet is rolled back and stands aside, so that it does not
+//! A job whose change cannot have a date yet is rolled back and postponed, so that it does not
 //! delay other jobs.
 //!
-//! Knows nothing of what jobs do. It trusts them with nothing: whatever a job does to the
-//! transaction, its neighbours are either kept and confirmed, or lost and reported as lost.
+//! The thread does not trust jobs. Whatever a job does to the transaction, the other jobs of the
+//! group are either committed and confirmed, or lost and reported as lost.
 
 mod deferred;
 mod watch;
@@ -35,22 +35,22 @@ use crate::stats::{Queue, WriteCounters};
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
-/// Size of the write-ahead log, in pages, that makes a commit copy it into the database: 16 MiB.
-/// Most changes are of the same pages, such as the ends of indexes, and a page is copied once
-/// however often it stands in the log. With more pages, look-ups in the log take longer.
+/// A commit copies the write-ahead log into the database once the log has this size, in pages (16
+/// MiB). Most changes affect the same pages, such as the ends of indexes, and a page is copied once
+/// however often the log contains it. A larger log slows down look-ups in it.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// Returns the date of the last change in a database.
 pub type LatestChange = fn(&mut DatabaseConnection) -> Result<Option<DateTime<Utc>>, DatabaseError>;
 
-/// The way to the writer's thread. When the last clone is dropped, the thread finishes what waits
+/// A handle to the write thread. When the last clone is dropped, the thread runs the waiting jobs
 /// and ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     queue: SyncSender<Box<dyn Job>>,
-    /// How many jobs the queue holds, which it does not report itself.
+    /// The number of jobs in the queue, which the channel does not report.
     length: Arc<AtomicUsize>,
-    /// How many jobs stand aside until their changes can have a date.
+    /// The number of jobs that wait until their changes can have a date.
     postponed: Arc<AtomicUsize>,
     limit: usize,
 }
@@ -97,9 +97,13 @@ impl Writer {
         })
     }
 
-    /// Puts a job into the queue, without waiting.
+    /// Adds a job to the queue without waiting.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::QueueFull`] or [`DatabaseError::Closed`].
     pub(crate) fn enqueue(&self, job: Box<dyn Job>) -> Result<(), DatabaseError> {
-        // Counted first: the thread may take the job out before this returns.
+        // Counted first, because the thread may take the job before `try_send` returns.
         self.length.fetch_add(1, Ordering::Relaxed);
         self.queue.try_send(job).map_err(|error| {
             self.length.fetch_sub(1, Ordering::Relaxed);
@@ -110,11 +114,12 @@ impl Writer {
         })
     }
 
-    /// Puts a job into the queue. Blocks until there is room.
-    pub(crate) fn enqueue_when_there_is_room(
-        &self,
-        job: Box<dyn Job>,
-    ) -> Result<(), DatabaseError> {
+    /// Adds a job to the queue. Blocks until the queue has room.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Closed`].
+    pub(crate) fn enqueue_blocking(&self, job: Box<dyn Job>) -> Result<(), DatabaseError> {
         self.length.fetch_add(1, Ordering::Relaxed);
         self.queue.send(job).map_err(|_| {
             self.length.fetch_sub(1, Ordering::Relaxed);
@@ -128,14 +133,14 @@ impl Writer {
             .length
             .load(Ordering::Relaxed)
             .saturating_add(self.postponed.load(Ordering::Relaxed));
-        // One that is being refused is counted briefly.
+        // A job that `enqueue` rejects is counted for a moment.
         Queue {
             length: length.min(self.limit),
             limit: self.limit,
         }
     }
 
-    /// Whether jobs stand aside until their changes can have a date.
+    /// Whether jobs wait until their changes can have a date.
     pub(crate) fn has_postponed(&self) -> bool {
         self.postponed.load(Ordering::Relaxed) > 0
     }
@@ -150,7 +155,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// The next job, as soon as there is one; `None` when there will be no more.
+    /// Waits for the next job; `None` when the queue is closed and empty.
     fn next(&mut self) -> Option<Taken> {
         loop {
             if let Some(due) = self.aside.take() {
@@ -163,29 +168,29 @@ impl Waiting {
             match self.jobs.recv_timeout(pause) {
                 Ok(job) => return Some(self.taken(job)),
                 Err(RecvTimeoutError::Timeout) => {}
-                // No job can arrive any more, and the jobs that stand aside are still to be run.
+                // The queue is closed, but postponed jobs must still run.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
             }
         }
     }
 
-    /// The next job, if there is one now.
+    /// The next job; `None` if none is due or queued now.
     fn next_at_once(&mut self) -> Option<Taken> {
         self.aside
             .take()
             .or_else(|| self.jobs.try_recv().ok().map(|job| self.taken(job)))
     }
 
-    /// Lets a job stand aside until its change can have a date.
+    /// Postpones a job until its change can have a date.
     fn postpone(&mut self, taken: Taken, wait: Duration, trainee: Option<i64>) {
         if let Err((job, cause)) = self.aside.add(taken, wait, trainee) {
-            // It has done nothing, so its answer rests on no commit.
+            // The job has changed nothing, so its answer depends on no commit.
             answer(job, Err(cause));
         }
     }
 
-    /// Counts the jobs that stand aside, when a group has ended: one that was run again has left
-    /// only then.
+    /// Updates the number of postponed jobs. Called when a group has ended: a postponed job that
+    /// ran again counts until then.
     fn count_postponed(&self) {
         self.postponed.store(self.aside.len(), Ordering::Relaxed);
     }
@@ -198,7 +203,7 @@ impl Waiting {
 
 struct WriterThread {
     connections: Connections,
-    /// The connection, unless a group was lost on it: then the next group makes a new one.
+    /// `None` after a lost group: the next group makes a new connection.
     connection: Option<Watched>,
     clock: Arc<WriteClock>,
     counters: Arc<WriteCounters>,
@@ -207,7 +212,7 @@ struct WriterThread {
     latest_change: LatestChange,
 }
 
-/// A connection, and what is known of its transaction's end.
+/// A connection, and a watch that notices when SQLite ends its transaction.
 struct Watched {
     connection: DatabaseConnection,
     watch: Watch,
@@ -215,7 +220,7 @@ struct Watched {
 
 impl Watched {
     fn new(mut connection: DatabaseConnection) -> Result<Self, DatabaseError> {
-        // What a savepoint needs to take a job back is as much as the job changes, which is little.
+        // The rollback journal of a savepoint fits into memory: a job changes little.
         connection.batch_execute("PRAGMA temp_store = MEMORY")?;
         connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"))?;
         let watch = Watch::new(&mut connection);
@@ -241,15 +246,15 @@ impl WriterThread {
                 }
                 Err(cause) => {
                     self.counters.lost();
-                    let is_of_all_jobs = matches!(
+                    let affects_waiting_jobs = matches!(
                         cause,
                         DatabaseError::Busy
                             | DatabaseError::Connection(_)
                             | DatabaseError::DatabaseFileChanged(_)
                     );
-                    if is_of_all_jobs {
-                        // Those who wait have waited as long as this group; to try each in turn
-                        // would hold the last of them up for many times the timeout.
+                    if affects_waiting_jobs {
+                        // The waiting jobs would fail too. Running them one after the other would
+                        // delay the last one by many timeouts.
                         group.extend(std::iter::from_fn(|| waiting.next_at_once()));
                     }
                     let cause = Arc::new(cause);
@@ -261,7 +266,8 @@ impl WriterThread {
         }
     }
 
-    /// Runs the first job of the group, then what waits, as long as something waits; then commits.
+    /// Runs the first job of the group and the jobs that wait behind it, up to the limit of a
+    /// group. Then commits.
     ///
     /// Takes the connection out of `self`, so that a failure or a panic drops it with its
     /// transaction.
@@ -270,7 +276,7 @@ impl WriterThread {
         group: &mut Vec<Taken>,
         waiting: &mut Waiting,
     ) -> Result<(), DatabaseError> {
-        // What is committed to a file without a name is lost.
+        // Commits to a deleted or replaced file would be lost.
         self.connections.require_unchanged_files()?;
         let mut watched = match self.connection.take() {
             Some(watched) => watched,
@@ -314,19 +320,20 @@ impl WriterThread {
     }
 }
 
-/// Reason why a change cannot have a date yet, so that its job waits.
+/// A job whose change cannot have a date yet.
 struct DateWait {
     wait: Duration,
-    /// The row of the trainee that was changed too often in the last second.
+    /// The row of the trainee that was changed too often in the last second; `None` if the wait has
+    /// another reason.
     trainee: Option<i64>,
 }
 
-/// Runs one job inside the group's transaction and takes back what it did when it is refused or
-/// must wait.
+/// Runs one job in the group's transaction, and rolls its changes back if it is refused or must
+/// wait. Returns how long it must wait; `None` if it has its answer.
 ///
-/// The savepoint is diesel's by its name and in its count, so that a job which closes one
-/// transaction too many closes that and not the group's, and the count tells. When the transaction
-/// has ended, the savepoint is gone with it, and releasing it fails.
+/// The savepoint has diesel's name and counts in diesel's depth. A job that closes one transaction
+/// too many therefore closes the savepoint and not the group's transaction, and the depth reveals
+/// it. If SQLite has ended the transaction, the savepoint has gone with it and its release fails.
 fn run_in_savepoint(
     connection: &mut DatabaseConnection,
     watch: &Watch,
@@ -374,10 +381,9 @@ fn loss(cause: &Arc<DatabaseError>) -> DatabaseError {
     }
 }
 
-/// Answers one caller. What callers do when they convert or drop an answer must not reach the next
-/// one.
+/// Answers one caller. A panic in the conversion of the answer must not affect the next caller.
 fn answer(job: Box<dyn Job>, outcome: Result<(), DatabaseError>) {
     if catch_unwind(AssertUnwindSafe(|| job.answer(outcome))).is_err() {
-        log::error!("a panic was met while a job was answered");
+        log::error!("answering a job panicked");
     }
 }

@@ -1,4 +1,4 @@
-//! Handles a batch: each item as a request of its own, a few at once, and one reply with their
+//! Handles a batch: each item as a separate request, a few at once, and one reply with their
 //! results in order.
 //!
 //! What is done with an item is the handler's decision, in a transaction of the item. Nothing is
@@ -240,7 +240,7 @@ impl Batch<'_> {
             .record(&state.store, token, observed, problems);
     }
 
-    /// Carries an item out as a request of its own.
+    /// Runs an item as a separate request.
     async fn run(
         &self,
         key: &str,

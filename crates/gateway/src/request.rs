@@ -143,7 +143,7 @@ impl ApiRequest {
             }
         };
         let idempotency_key = match endpoint.method() {
-            // Each item has a key of its own.
+            // Each item has its own key.
             Method::Post if is_batch => Ok(None),
             Method::Post => Key::from_request(
                 request,

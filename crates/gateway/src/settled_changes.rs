@@ -40,7 +40,7 @@ impl SettledChanges {
     }
 }
 
-/// What was seen lately.
+/// The recent observations.
 #[derive(Debug, Default)]
 struct Observations {
     /// When, and the number of the next transaction then.

@@ -57,7 +57,7 @@ pub enum LogFormat {
 pub enum Writing {
     /// The logging thread itself.
     Direct,
-    /// A thread of its own.
+    /// A separate thread.
     Queued,
 }
 

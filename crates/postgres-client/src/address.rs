@@ -1,9 +1,9 @@
-//! Addresses of databases: a URL as libpq takes it, with one host or several.
+//! Addresses of databases: URLs in the form of libpq, with one host or several.
 //!
-//! tokio-postgres reads most of it. It knows fewer values of `sslmode` than libpq, and no
-//! certificates; and it tries the hosts of an address one after the other without a limit of time
-//! for those that accept a connection and say nothing. So these are read here, and each host has a
-//! configuration of its own.
+//! tokio-postgres parses most of a URL, with these differences from libpq: it supports fewer values
+//! of `sslmode` and no certificates, and it has no time limit for a host that accepts the
+//! connection and does not answer. This module therefore reads these parameters itself and gives
+//! each host its own configuration.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -21,25 +21,25 @@ use crate::error::ConnectError;
 use crate::password;
 use crate::tls::{self, Files, Verification};
 
-/// Where the socket of a server of this machine is.
+/// The folder with the Unix socket of a local server.
 const DEFAULT_SOCKET_FOLDER: &str = "/var/run/postgresql";
 const DEFAULT_PORT: u16 = 5432;
 
-/// How long a host may take until it can be used, unless the address says otherwise.
+/// The time limit to connect to a single host, unless the address sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The limit while there are other addresses to try.
+/// The upper bound of that limit for an address with several hosts.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(3);
 
-/// How long a host that did not answer in time is tried after the others.
+/// How long a host that did not answer in time is tried last.
 const AVOIDED: Duration = Duration::from_secs(10);
 
-/// How long a connection is silent before the operating system asks whether the other end is there,
-/// how often it then asks, and how many answers may be missing.
+/// TCP keepalive: the idle time before the first probe, the interval between probes, and the number
+/// of unanswered probes that close the connection.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(5), Duration::from_secs(2), 3);
-/// How long sent data may stay unacknowledged before the operating system gives a connection up.
+/// How long sent data may stay unacknowledged before the operating system closes the connection.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// Parameters of libpq that change nothing here.
+/// Parameters of libpq that are accepted and ignored.
 const WITHOUT_EFFECT: [&str; 6] = [
     "gssencmode",
     "sslcompression",
@@ -49,28 +49,28 @@ const WITHOUT_EFFECT: [&str; 6] = [
     "krbsrvname",
 ];
 
-/// A database and where to find it.
+/// The address of a database: its hosts, and how to connect to them.
 pub struct Address {
     hosts: Vec<HostAddress>,
-    /// The host that was used last.
+    /// The index of the host that was used last.
     last: AtomicUsize,
     pub(crate) tls: MakeRustlsConnect,
     pub(crate) connect_timeout: Duration,
-    /// Whether the address asks for a server that writes.
+    /// Whether the address requires a server that accepts writes (`target_session_attrs`).
     pub(crate) requires_writable: bool,
 }
 
 /// One host of an address.
 pub(crate) struct HostAddress {
-    /// Its name in messages.
+    /// The name of the host in messages.
     pub(crate) name: String,
     pub(crate) config: Config,
-    /// When it last did not answer in time.
+    /// When the host last did not answer in time.
     silent: Mutex<Option<Instant>>,
 }
 
 impl HostAddress {
-    /// Lets the host be tried after the others for a while: it did not answer in time.
+    /// Moves the host to the end of the list for 10 s, because it did not answer in time.
     pub(crate) fn avoid(&self) {
         *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
@@ -81,7 +81,7 @@ impl HostAddress {
     }
 }
 
-/// What is read here, and not by tokio-postgres.
+/// The parameters that this module reads instead of tokio-postgres.
 #[derive(Default)]
 struct Own {
     verification: Verification,
@@ -92,20 +92,20 @@ struct Own {
 }
 
 impl Address {
-    /// The name of the database; by default that of the user.
+    /// The name of the database; the name of the user if the address names no database.
     #[must_use]
     pub fn database(&self) -> Option<&str> {
         self.hosts.first()?.config.get_dbname().or(self.user())
     }
 
-    /// The user, where the address names one.
+    /// The user; `None` if the address names none.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.hosts.first()?.config.get_user()
     }
 
-    /// The hosts, beginning with the one that was used last, each with its number. Those that did
-    /// not answer lately come last.
+    /// The hosts with their indexes, starting with the host that was used last. Hosts that recently
+    /// did not answer come last.
     pub(crate) fn hosts(&self) -> Vec<(usize, &HostAddress)> {
         let first = self.last.load(Ordering::Relaxed);
         let numbered = || self.hosts.iter().enumerate();
@@ -117,7 +117,7 @@ impl Address {
         hosts
     }
 
-    /// Begins with this host the next time.
+    /// Makes the host with this index the first one to try.
     pub(crate) fn remember(&self, host: usize) {
         self.last.store(host, Ordering::Relaxed);
     }
@@ -137,7 +137,7 @@ impl FromStr for Address {
 
     fn from_str(url: &str) -> Result<Self, ConnectError> {
         let (own, rest) = take_own_parameters(url).map_err(ConnectError::Address)?;
-        // An error of the parser names an option, and no value.
+        // An error of the parser names an option but not its value.
         let config: Config = rest
             .parse()
             .map_err(|error| ConnectError::Address(crate::error::describe(&error)))?;
@@ -163,7 +163,11 @@ impl FromStr for Address {
     }
 }
 
-/// Takes the parameters that are read here out of a URL.
+/// Splits a URL into the parameters that this module reads, and a URL with the others.
+///
+/// # Errors
+///
+/// The name of an invalid parameter, without its value.
 fn take_own_parameters(url: &str) -> Result<(Own, String), String> {
     let mut own = Own::default();
     let Some((base, query)) = url.split_once('?') else {
@@ -244,6 +248,7 @@ fn port(ports: &[u16], at: usize) -> u16 {
         .unwrap_or(DEFAULT_PORT)
 }
 
+/// The configuration of one host: `all` is that of the whole address.
 fn host_address(
     all: &Config,
     own: &Own,
@@ -253,7 +258,8 @@ fn host_address(
 ) -> HostAddress {
     let mut config = Config::new();
     let mut name = address
-        .map(|address| address.to_string())
+        .as_ref()
+        .map(ToString::to_string)
         .unwrap_or_default();
     let mut is_socket = false;
     match host {
@@ -272,7 +278,7 @@ fn host_address(
         config.hostaddr(address);
     }
     config.port(port);
-    // As in libpq, there is no TLS on a socket of this machine.
+    // Like libpq, without TLS on a Unix socket.
     config.ssl_mode(if is_socket {
         SslMode::Disable
     } else {
@@ -300,21 +306,13 @@ fn host_address(
         database: all.get_dbname().or(all.get_user()).unwrap_or_default(),
         user: config.get_user().unwrap_or_default(),
     };
-    let found = all.get_password().map(<[u8]>::to_vec);
-    let found =
-        found.or_else(|| password::find(own.passfile.as_deref(), &wanted).map(String::into_bytes));
-    if let Some(password) = found {
+    let given = all.get_password().map(<[u8]>::to_vec);
+    let password =
+        given.or_else(|| password::find(own.passfile.as_deref(), &wanted).map(String::into_bytes));
+    if let Some(password) = password {
         config.password(password);
     }
-    let (idle, interval, retries) = KEEPALIVE;
-    config.keepalives(all.get_keepalives());
-    // What tokio-postgres has when an address does not say.
-    let unset = Config::new().get_keepalives_idle();
-    let asked = all.get_keepalives_idle();
-    config.keepalives_idle(if asked == unset { idle } else { asked });
-    config.keepalives_interval(all.get_keepalives_interval().unwrap_or(interval));
-    config.keepalives_retries(all.get_keepalives_retries().unwrap_or(retries));
-    config.tcp_user_timeout(own.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
+    set_keepalive(&mut config, all, own);
     HostAddress {
         name: if is_socket {
             name
@@ -324,6 +322,19 @@ fn host_address(
         config,
         silent: Mutex::new(None),
     }
+}
+
+/// Sets when the operating system detects that a connection is lost.
+fn set_keepalive(config: &mut Config, all: &Config, own: &Own) {
+    let (idle, interval, retries) = KEEPALIVE;
+    config.keepalives(all.get_keepalives());
+    // tokio-postgres returns this value for an address without the parameter.
+    let unset = Config::new().get_keepalives_idle();
+    let given = all.get_keepalives_idle();
+    config.keepalives_idle(if given == unset { idle } else { given });
+    config.keepalives_interval(all.get_keepalives_interval().unwrap_or(interval));
+    config.keepalives_retries(all.get_keepalives_retries().unwrap_or(retries));
+    config.tcp_user_timeout(own.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
 }
 
 #[cfg(test)]
@@ -343,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_tried_from_the_last_one_that_was_used() {
+    fn hosts_are_tried_from_last_used_one() {
         let address = address("postgres://me:secret@one,two:5433,[::1]/db");
         assert_eq!(names(&address), ["one:5432", "two:5433", "::1:5432"]);
         address.remember(1);
@@ -354,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_are_used_without_tls() {
+    fn unix_sockets_use_no_tls() {
         for url in [
             "postgres:///db",
             "postgres:///db?host=/var/run/postgresql&sslmode=verify-full",
@@ -367,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_libpq_have_their_meaning() {
+    fn libpq_parameters_are_applied() {
         let address = address(
             "postgres://me@h/db?sslmode=require&connect_timeout=10&tcp_user_timeout=1500&keepalives_count=7\
              &keepalives_idle=9&gssencmode=disable&application_name=mine&target_session_attrs=read-write",
@@ -386,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_of_several_is_given_little_time() {
+    fn connect_timeout_of_several_hosts_is_limited() {
         assert_eq!(
             address("postgres://one,two/db?connect_timeout=10").connect_timeout,
             CONNECT_TIMEOUT_OF_SEVERAL
@@ -398,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_parameter_is_named_and_its_value_is_not_shown() {
+    fn invalid_parameter_is_named_without_its_value() {
         for (url, named) in [
             ("postgres://h/db?sslcrl=/secret", "sslcrl"),
             ("postgres://h/db?sslmode=secret", "sslmode"),

@@ -1,10 +1,14 @@
-//! Commits whose success is certain.
+//! Makes sure that a successful COMMIT has committed the transaction.
 //!
-//! PostgreSQL answers the COMMIT of a failed transaction with a rollback and no error; that of no
-//! transaction with a warning; and with a warning, too, when the wait for a synchronous standby was
-//! cancelled. tokio-postgres passes on neither the answer's name nor the state of the transaction.
-//! But every statement goes through this connection, so whether one has failed is known here, and
-//! every warning is seen.
+//! PostgreSQL does not answer every COMMIT without effect with an error:
+//!
+//! - the COMMIT of a failed transaction rolls it back and succeeds;
+//! - the COMMIT outside a transaction succeeds with a warning;
+//! - a COMMIT whose wait for a synchronous standby was cancelled succeeds with a warning.
+//!
+//! tokio-postgres reports neither the command tag of the answer nor the state of the transaction.
+//! All statements go through this connection, so the connection itself records whether one has
+//! failed, and collects every warning.
 
 use tokio_postgres::error::DbError;
 
@@ -13,13 +17,13 @@ use crate::error::{FAILED_TRANSACTION, OUTCOME_UNKNOWN, PostgresError};
 /// The SQLSTATE of a COMMIT outside a transaction.
 const NO_TRANSACTION: &str = "25P01";
 
-/// What is known of the transaction that is open.
+/// The state of the open transaction.
 #[derive(Debug, Default)]
 pub(crate) struct TransactionStatus {
     has_failed: bool,
 }
 
-/// What a statement does to a transaction.
+/// The effect of a statement on the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatementKind {
     Begin,
@@ -35,7 +39,7 @@ impl StatementKind {
         match first.trim_end_matches(';').to_ascii_uppercase().as_str() {
             "BEGIN" => Self::Begin,
             "COMMIT" => Self::Commit,
-            // Also to a savepoint; the transaction is valid again after that.
+            // This includes a rollback to a savepoint: the transaction is valid again after it.
             "ROLLBACK" => Self::RollBack,
             _ => Self::Other,
         }
@@ -43,7 +47,7 @@ impl StatementKind {
 }
 
 impl TransactionStatus {
-    /// Takes note of what became of a statement.
+    /// Records the outcome of a statement.
     pub(crate) fn after<T>(&mut self, kind: StatementKind, outcome: &Result<T, PostgresError>) {
         match (kind, outcome) {
             (StatementKind::Begin | StatementKind::Commit | StatementKind::RollBack, Ok(_)) => {
@@ -54,11 +58,11 @@ impl TransactionStatus {
         }
     }
 
-    /// Whether the transaction can be committed.
+    /// Fails if a statement of the transaction has failed.
     ///
     /// # Errors
     ///
-    /// That a statement has failed in it.
+    /// An error with the SQLSTATE `in_failed_sql_transaction`.
     pub(crate) fn require(&self) -> Result<(), PostgresError> {
         if self.has_failed {
             return Err(PostgresError::local(
@@ -70,7 +74,7 @@ impl TransactionStatus {
     }
 }
 
-/// Whether a COMMIT with these warnings has kept the transaction for sure.
+/// Fails unless a COMMIT with these warnings is certain to have committed the transaction.
 pub(crate) fn require_no_warning(warnings: &[DbError]) -> Result<(), PostgresError> {
     match warnings.first() {
         None => Ok(()),

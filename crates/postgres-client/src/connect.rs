@@ -1,4 +1,4 @@
-//! Making a connection: which host, what it is, and what is set there.
+//! Connects: chooses a host, checks the server and applies the settings of the session.
 
 use std::time::Duration;
 
@@ -14,55 +14,59 @@ use crate::transport::Transport;
 /// The SQLSTATE of poolers for an unsupported setting: `protocol_violation`.
 const PROTOCOL_VIOLATION: &str = "08P01";
 
-/// Asks whether the server is read-only, whether the session is that of this connection, whether
-/// the server acknowledges commits that are not on the disk, which encoding the database has, and
-/// which limits the server sets by itself, in milliseconds.
+/// Returns whether the server is read-only, whether the session has the options of this connection,
+/// whether the server acknowledges commits before they are on the disk, the encoding of the
+/// database, and the time limits that the server sets itself, in milliseconds.
 const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), current_setting('register.session', true), \
      current_setting('synchronous_commit', true), current_setting('server_encoding'), \
      (SELECT setting FROM pg_settings WHERE name = 'lock_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'statement_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')";
 
-/// Settings of every session from its start: an identifying mark, the time zone of all times in the
-/// database, the schema of the tables regardless of the role, and how statements are planned.
-/// Options of the address win. A prepared statement is planned once. Otherwise PostgreSQL plans
-/// statements with a parameter for the number of rows at each execution, which takes longer than
-/// running some of them. Such a plan is made when a table may be empty, and stays while it fills:
-/// so it goes through no whole table where there is an index; which of several is the best one,
-/// PostgreSQL knows when it looks at the table. Where there is none, the cost of the plan says
-/// nothing, and must not have it compiled.
+/// Startup options of every session. Options in the address override them.
+///
+/// - `register.session` shows whether the options reached the session; a pooler may drop them.
+/// - `TimeZone` is the time zone of all times in the database; `search_path` is the schema of the
+///   tables, whatever the role.
+/// - With `plan_cache_mode` PostgreSQL plans a prepared statement once. It would otherwise plan
+///   statements with a parameter for the number of rows at each execution, which can take longer
+///   than the execution.
+/// - With `enable_seqscan=off` a plan uses an index where one exists. The plan is kept, and it may
+///   be made while the table is still empty, when a sequential scan looks cheaper.
+/// - `jit` is off: where no index exists, `enable_seqscan=off` inflates the estimated cost, and
+///   PostgreSQL would compile the plan because of that cost.
 const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC -c search_path=public \
      -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off";
 
-/// Lets the commit of a transaction wait for the disk.
+/// Makes the commit of the transaction wait until it is on the disk.
 const DURABLE_SQL: &str = "SELECT set_config('synchronous_commit', 'on', true) \
                            WHERE current_setting('synchronous_commit', true) = 'off'";
 
-/// What a connection is to do on the server.
+/// The settings of a session.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Session {
-    /// How long a statement waits for a lock, at most.
+    /// How long a statement waits for a lock.
     pub lock_timeout: Option<Duration>,
-    /// How long a statement may run after its client has given up, at most.
+    /// How long the server runs a statement. This ends statements of clients that stopped waiting.
     pub statement_timeout: Option<Duration>,
-    /// How long a transaction may wait for its next statement, at most: its client may be gone, and
-    /// it holds locks.
+    /// How long an open transaction may be idle. This releases the locks of clients that are gone.
     pub idle_in_transaction_timeout: Option<Duration>,
-    /// How long a host may take until it can be used, at most, whatever the address says.
+    /// The time limit to connect to a host. The shorter one of this limit and that of the address
+    /// applies.
     pub connect_timeout: Option<Duration>,
-    /// Whether the server is told to refuse every write outside a transaction that says `READ
-    /// WRITE`. Behind a pooler it is not: the setting may reach another session.
+    /// Makes the server refuse writes outside transactions that were begun with `READ WRITE`.
+    /// Ignored behind a pooler, where the setting could reach sessions of other clients.
     pub writes_only_in_transactions: bool,
 }
 
-/// Which server will do.
+/// Which server to connect to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Node {
     /// A server that accepts writes.
     Writable,
-    /// A server that accepts writes, otherwise one that reads.
+    /// A server that accepts writes; a read-only server if there is none.
     PreferWritable,
-    /// The first that answers.
+    /// The first server that answers.
     Any,
 }
 
@@ -81,11 +85,11 @@ impl Session {
 }
 
 impl PostgresConnection {
-    /// Connects to the first host that will do, beginning with the one that did last.
+    /// Connects to the first suitable host, starting with the host that was used last.
     ///
     /// # Errors
     ///
-    /// What each host answered.
+    /// [`ConnectError::Hosts`] with the error of each host.
     pub fn connect(address: &Address, session: &Session, node: Node) -> Result<Self, ConnectError> {
         let node = if address.requires_writable {
             Node::Writable
@@ -146,7 +150,7 @@ fn attempt(
     set_up(transport, session, limit)
 }
 
-/// Opens a connection within the time that a host has.
+/// Opens a connection to one host within a time limit.
 fn open(
     address: &Address,
     config: &tokio_postgres::Config,
@@ -179,19 +183,63 @@ fn runtime() -> Result<Runtime, HostError> {
     })
 }
 
-/// Learns what the server is, and makes the settings that are missing. A limit that the server sets
-/// by itself is left as it is when it is shorter.
+/// The answer to [`CHECK_SQL`].
+struct ServerCheck {
+    is_read_only: bool,
+    is_pooled: bool,
+    /// Whether the server acknowledges commits only when they are on the disk.
+    is_durable: bool,
+    encoding: String,
+    /// The limits that the server sets itself, in milliseconds, in the order of
+    /// [`Session::limits`]. `None` for no limit.
+    limits: [Option<u128>; 3],
+}
+
+/// Checks the server and applies missing settings. A shorter time limit of the server stays.
 fn set_up(
     mut transport: Transport,
     session: Session,
     limit: Duration,
 ) -> Result<PostgresConnection, HostError> {
-    let failed = |failure: PostgresError| HostError::Session(failure.into());
     transport.set_deadline(Some(std::time::Instant::now() + limit));
+    let check = check_server(&mut transport).map_err(session_error)?;
+    let writes_only_in_transactions = session.writes_only_in_transactions && !check.is_pooled;
+    let mut settings = missing_settings(&check, session);
+    if writes_only_in_transactions {
+        // Not a startup option: `is_read_only` must show the server's own setting.
+        settings.push("SET default_transaction_read_only = on".to_owned());
+    }
+    let settings = settings.join("; ");
+    if !check.is_pooled && !settings.is_empty() {
+        let client = transport.client();
+        transport
+            .run(client.batch_execute(&settings))
+            .map_err(session_error)?;
+    }
+    let local_settings = if check.is_pooled {
+        settings
+    } else {
+        String::new()
+    };
+    transport.take_warnings();
+    transport.set_deadline(None);
+    let server = ServerInfo {
+        is_read_only: check.is_read_only,
+        is_pooled: check.is_pooled,
+        writes_only_in_transactions,
+        encoding: check.encoding,
+        local_settings,
+    };
+    Ok(PostgresConnection::new(transport, server))
+}
+
+fn session_error(failure: PostgresError) -> HostError {
+    HostError::Session(failure.into())
+}
+
+fn check_server(transport: &mut Transport) -> Result<ServerCheck, PostgresError> {
     let client = transport.client();
-    let answer = transport
-        .run(client.simple_query(CHECK_SQL))
-        .map_err(failed)?;
+    let answer = transport.run(client.simple_query(CHECK_SQL))?;
     let row = answer.iter().find_map(|message| {
         if let SimpleQueryMessage::Row(row) = message {
             Some(row)
@@ -200,50 +248,38 @@ fn set_up(
         }
     });
     let value = |at: usize| row.and_then(|row| row.try_get(at).ok().flatten());
-    let is_read_only = value(0) == Some("on");
-    // A pooler passes the setting on to no session of the server, or only to some.
-    let is_pooled = value(1) != Some("1");
-    let is_durable = value(2) != Some("off");
-    let encoding = value(3).unwrap_or_default().to_owned();
-    let scope = if is_pooled { "LOCAL" } else { "SESSION" };
-    let mut settings = Vec::new();
-    for (at, (name, limit)) in (4..).zip(session.limits()) {
-        let Some(limit) = limit else { continue };
-        let own = value(at)
+    let limit = |at: usize| {
+        value(at)
             .and_then(|value| value.parse::<u128>().ok())
-            .filter(|own| *own > 0);
-        if own.is_none_or(|own| own > limit.as_millis()) {
+            .filter(|milliseconds| *milliseconds > 0)
+    };
+    Ok(ServerCheck {
+        is_read_only: value(0) == Some("on"),
+        // A pooler does not pass startup options on to all sessions of the server.
+        is_pooled: value(1) != Some("1"),
+        is_durable: value(2) != Some("off"),
+        encoding: value(3).unwrap_or_default().to_owned(),
+        limits: [limit(4), limit(5), limit(6)],
+    })
+}
+
+/// Statements that set what the server does not have yet: for the session, or behind a pooler for
+/// each transaction.
+fn missing_settings(check: &ServerCheck, session: Session) -> Vec<String> {
+    let scope = if check.is_pooled { "LOCAL" } else { "SESSION" };
+    let mut settings = Vec::new();
+    for ((name, limit), of_server) in session.limits().into_iter().zip(check.limits) {
+        let Some(limit) = limit else { continue };
+        if of_server.is_none_or(|milliseconds| milliseconds > limit.as_millis()) {
             settings.push(format!("SET {scope} {name} = {}", limit.as_millis()));
         }
     }
-    if is_pooled {
+    if check.is_pooled {
         settings.push("SET LOCAL TimeZone = 'UTC'".to_owned());
-        // Sessions of the server may differ.
+        // Other sessions of the server may have another value.
         settings.push(DURABLE_SQL.to_owned());
-    } else if !is_durable {
+    } else if !check.is_durable {
         settings.push("SET synchronous_commit = 'on'".to_owned());
     }
-    let writes_only_in_transactions = session.writes_only_in_transactions && !is_pooled;
-    if writes_only_in_transactions {
-        // Not a startup option: `is_read_only` is what the server says by itself.
-        settings.push("SET default_transaction_read_only = on".to_owned());
-    }
-    let settings = settings.join("; ");
-    if !is_pooled && !settings.is_empty() {
-        let client = transport.client();
-        transport
-            .run(client.batch_execute(&settings))
-            .map_err(failed)?;
-    }
-    let local_settings = if is_pooled { settings } else { String::new() };
-    transport.take_warnings();
-    transport.set_deadline(None);
-    let server = ServerInfo {
-        is_read_only,
-        is_pooled,
-        writes_only_in_transactions,
-        encoding,
-        local_settings,
-    };
-    Ok(PostgresConnection::new(transport, server))
+    settings
 }

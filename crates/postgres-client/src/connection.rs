@@ -1,19 +1,18 @@
-//! The connection: what it sends, queues and defers.
+//! The connection: sends, queues and defers statements.
 //!
-//! **Nothing is written where BEGIN did not succeed.** Each statement is a message group of its
-//! own, so a server that refuses BEGIN runs the statements that were sent behind it, each as its
-//! own transaction. Therefore:
+//! **A failed BEGIN never leads to a write.** The connection pipelines statements as separate
+//! message groups. PostgreSQL would therefore run the statements behind a failed BEGIN, each as its
+//! own transaction. Three rules prevent this:
 //!
-//! - BEGIN of a transaction that writes is sent together with other statements only where the
-//!   server refuses every write outside a transaction that says `READ WRITE`
-//!   ([`crate::Session::writes_only_in_transactions`]). Otherwise, and always behind a pooler, its
-//!   answer is awaited ([`PostgresConnection::begin_writing`]).
-//! - The failure of BEGIN is the first one that is reported, before any result of a statement
-//!   behind it.
-//! - When a deferred BEGIN, COMMIT or ROLLBACK fails, the connection is closed: the state of its
-//!   transaction is not known.
+//! - BEGIN of a writing transaction is pipelined only if the server refuses all writes outside
+//!   transactions that were begun with `READ WRITE`
+//!   ([`crate::Session::writes_only_in_transactions`]). Otherwise, and always behind a pooler, the
+//!   connection waits for the answer to BEGIN ([`PostgresConnection::begin_writing`]).
+//! - If BEGIN fails, its error is reported, not the results of later statements.
+//! - If a deferred BEGIN, COMMIT or ROLLBACK fails, the connection is closed, because the state of
+//!   its transaction is unknown.
 //!
-//! So a job whose BEGIN has failed has changed nothing, and can be run again.
+//! A job whose BEGIN has failed has therefore changed nothing and can be run again.
 
 mod traits;
 
@@ -44,42 +43,44 @@ use crate::transport::Transport;
 /// A connection to PostgreSQL.
 pub struct PostgresConnection {
     transport: Box<Transport>,
-    /// The statements that the server keeps prepared. Behind a transaction pooler there are none:
-    /// the next one may reach another session of the server.
+    /// Prepared statements. Empty behind a pooler: the next statement may run in another session of
+    /// the server.
     prepared: HashMap<Key, Statement>,
     server: ServerInfo,
     status: TransactionStatus,
-    /// Whether statements are deferred now.
+    /// Whether executed statements are deferred, see [`PostgresConnection::deferring`].
     defers: bool,
     next_query: NextQuery,
-    /// The rows of the query that was queued last, until they are handed on.
+    /// The rows of the last queued query, until [`PostgresConnection::queued`] takes them.
     queued: Option<QueuedRows>,
-    /// How many statements were executed, which queries are not.
+    /// The number of executed statements, without queries.
     executed: u64,
     transaction: AnsiTransactionManager,
     metadata: Box<PgMetadataCache>,
     instrumentation: DynInstrumentation,
 }
 
-/// What was learnt of the server when the connection was made.
+/// Properties of the server, read when the connection was made.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerInfo {
     pub(crate) is_read_only: bool,
-    /// Whether a pooler stands between, so that the session is not this connection's own.
+    /// Whether a pooler is in between. Transactions may then run in different sessions of the
+    /// server.
     pub(crate) is_pooled: bool,
-    /// Whether the server refuses writes outside transactions that say `READ WRITE`.
+    /// Whether the server refuses writes outside transactions that were begun with `READ WRITE`.
     pub(crate) writes_only_in_transactions: bool,
     /// The encoding of the database, as PostgreSQL names it.
     pub(crate) encoding: String,
-    /// Settings that each transaction makes for itself, behind a pooler.
+    /// Statements that apply the settings in each transaction behind a pooler; empty otherwise.
     pub(crate) local_settings: String,
 }
 
-/// By what a prepared statement is found.
+/// The key of a prepared statement.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
-    /// The type of a query whose text follows from it.
+    /// The type of a query that always has the same text.
     Query(TypeId),
+    /// The text of a query, and the types of its parameters.
     Text(String, Vec<u32>),
 }
 
@@ -106,13 +107,13 @@ impl PostgresConnection {
         self.server.is_read_only
     }
 
-    /// Whether the connection cannot be used any more.
+    /// Whether the connection was closed or lost. It must then be dropped.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.transport.is_closed()
     }
 
-    /// Whether a pooler stands between this connection and the server, such as PgBouncer.
+    /// Whether a pooler, such as PgBouncer, is between this connection and the server.
     #[must_use]
     pub fn is_pooled(&self) -> bool {
         self.server.is_pooled
@@ -124,32 +125,32 @@ impl PostgresConnection {
         &self.server.encoding
     }
 
-    /// How often an answer of the server was waited for since the connection was made.
+    /// The number of round trips since the connection was made.
     #[must_use]
     pub fn round_trips(&self) -> u64 {
         self.transport.round_trips()
     }
 
-    /// How many statements were executed since the connection was made, which queries are not.
-    /// Those that were deferred count.
+    /// The number of statements executed since the connection was made, without queries and
+    /// including deferred statements.
     #[must_use]
     pub fn executed(&self) -> u64 {
         self.executed
     }
 
-    /// Until when a statement may take. What is not answered then is given up, and the connection
-    /// with it.
+    /// Sets the deadline for answers. A statement without an answer at that time fails, and the
+    /// connection is closed.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.transport.set_deadline(deadline);
     }
 
-    /// Defers the statements that `send` executes: each is sent together with the next one that is
-    /// not deferred, before it, and a failure is that of the next one. How many rows a deferred
-    /// statement changes is not known: it returns 0.
+    /// Defers the statements that `send` executes. They are sent, in order, together with the next
+    /// statement that is not deferred, which reports their failure. A deferred statement returns 0
+    /// as the number of changed rows.
     ///
     /// # Errors
     ///
-    /// Those of `send`.
+    /// The errors of `send`.
     pub fn deferring<T>(
         &mut self,
         send: impl FnOnce(&mut Self) -> QueryResult<T>,
@@ -160,13 +161,15 @@ impl PostgresConnection {
         outcome
     }
 
-    /// Sends statements that begin a transaction; the last one must be a BEGIN with `READ WRITE`.
-    /// They are deferred where nothing can be written if they fail; otherwise their answer is
-    /// awaited, and a failure closes the connection.
+    /// Begins a writing transaction with the statements of `send`. The last one must be a BEGIN
+    /// with `READ WRITE`.
+    ///
+    /// The statements are deferred if the server refuses writes outside such transactions.
+    /// Otherwise this waits for their answer, and a failure closes the connection.
     ///
     /// # Errors
     ///
-    /// Those of `send`.
+    /// The errors of `send`.
     pub fn begin_writing<T>(
         &mut self,
         send: impl FnOnce(&mut Self) -> QueryResult<T>,
@@ -177,28 +180,28 @@ impl PostgresConnection {
         send(self).inspect_err(|_| self.close())
     }
 
-    /// Sends what was deferred, without waiting for the answers.
+    /// Sends the deferred statements without waiting for the answers.
     pub fn flush(&mut self) {
         self.transport.flush();
     }
 
-    /// Queues the next query: it is sent together with the next statement that is waited for, and
-    /// has no rows until then. The failure of one that was queued is that of the next statement.
+    /// Queues the next query: it returns no rows, and is sent together with the next statement that
+    /// waits for an answer. If the queued query fails, that statement reports the failure.
     pub fn queue_next(&mut self) {
         self.next_query = NextQuery::Queue;
     }
 
-    /// Where the rows of the query are that was queued last.
+    /// Returns a handle to the rows of the last queued query; `None` if it was taken before.
     pub fn queued(&mut self) -> Option<QueuedRows> {
         self.queued.take()
     }
 
-    /// Lets the next query, which must be the one that was queued, have these rows; nothing is sent
-    /// for it. Where no statement was waited for since it was queued, this waits for it.
+    /// Makes the next query return these rows without sending anything. The next query must be the
+    /// one that was queued. If the rows have not arrived yet, this waits for them.
     ///
     /// # Errors
     ///
-    /// When the query that was queued fails.
+    /// The error of the queued query.
     pub fn take_next(&mut self, rows: QueuedRows) -> QueryResult<()> {
         if !rows.have_arrived() {
             let sent = self.transport.run(async { Ok(()) });
@@ -209,20 +212,19 @@ impl PostgresConnection {
         Ok(())
     }
 
-    /// Gives the connection up.
+    /// Marks the connection as closed. Later statements fail.
     pub fn close(&mut self) {
         self.transport.close();
     }
 
-    /// The settings that each transaction makes for itself behind a pooler, as statements; nothing
-    /// otherwise.
+    /// The statements that apply the settings in each transaction behind a pooler; empty otherwise.
     #[must_use]
     pub fn local_settings(&self) -> &str {
         &self.server.local_settings
     }
 
     /// Sends a query, and reports its start and end to the instrumentation of the connection. For a
-    /// query without a waiting job, these are the start and end of sending.
+    /// deferred or queued query, these are the start and end of sending.
     fn reporting<T, R>(
         &mut self,
         query: &T,
@@ -245,7 +247,7 @@ impl PostgresConnection {
         outcome
     }
 
-    /// What a query is for the server: prepared, unless it cannot be.
+    /// Collects the parameters of a query, and prepares the query if possible.
     fn bind<T>(&mut self, query: &T) -> QueryResult<BoundStatement>
     where
         T: QueryFragment<Pg> + QueryId,
@@ -287,7 +289,7 @@ impl PostgresConnection {
         Ok(Form::Prepared(statement))
     }
 
-    /// Takes note of a failed statement.
+    /// Marks the transaction as failed, and converts the error.
     fn failed(&mut self, failure: PostgresError) -> DieselError {
         let status = AnsiTransactionManager::transaction_manager_status_mut(self);
         if failure.must_close {
@@ -300,7 +302,7 @@ impl PostgresConnection {
         failure.into()
     }
 
-    /// Executes statements without parameters. Those that are deferred begin or end a transaction.
+    /// Executes statements without parameters. Deferred ones must begin or end a transaction.
     fn execute_text(&mut self, sql: &str) -> Result<(), PostgresError> {
         self.executed += 1;
         let kind = StatementKind::from_sql(sql);
@@ -368,7 +370,7 @@ impl PostgresConnection {
         let (rows, arrived) = QueuedRows::new();
         self.queued = Some(rows);
         self.transport.defer(async move {
-            // Nothing else puts rows there.
+            // Cannot fail: only this future sets the rows.
             let _ = arrived.set(load(&client, &bound).await?);
             Ok(())
         });

@@ -6,32 +6,30 @@ use std::fmt;
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error as DieselError};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-/// The SQLSTATE of a commit with an unknown outcome:
-/// `transaction_resolution_unknown`.
+/// The SQLSTATE of a commit with an unknown outcome: `transaction_resolution_unknown`.
 pub const OUTCOME_UNKNOWN: &str = "08007";
 
-/// The SQLSTATE of a connection that was closed, broke, or had to be given up:
-/// `connection_failure`.
+/// The SQLSTATE of a connection that was closed or lost: `connection_failure`.
 pub(crate) const CONNECTION_FAILURE: &str = "08006";
 
 /// The SQLSTATE of a statement in a transaction that has failed: `in_failed_sql_transaction`.
 pub(crate) const FAILED_TRANSACTION: &str = "25P02";
 
-/// Error of connecting.
+/// Failure to connect.
 #[derive(Debug)]
 pub enum ConnectError {
-    /// The address, or a file that it names, cannot be used.
+    /// The address, or a file that it names, is invalid.
     Address(String),
-    /// No host could be used; what each of them answered.
+    /// No host could be used; the name and the error of each host.
     Hosts(Vec<(String, HostError)>),
 }
 
-/// Error of one host.
+/// Reason why a host could not be used.
 #[derive(Debug)]
 pub enum HostError {
-    /// There was no connection, or it was refused.
+    /// The connection failed or was refused.
     Refused(tokio_postgres::Error),
-    /// No answer in time.
+    /// The host did not answer in time.
     TimedOut,
     /// The host answers, but is read-only.
     ReadOnly,
@@ -40,7 +38,7 @@ pub enum HostError {
 }
 
 impl ConnectError {
-    /// The SQLSTATE of a refused connection, if a host refused it.
+    /// The SQLSTATE of the first host that refused the connection with one; `None` if no host did.
     #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
         let Self::Hosts(hosts) = self else {
@@ -53,7 +51,7 @@ impl ConnectError {
         })
     }
 
-    /// Whether every host that answers is read-only.
+    /// Whether a host answered and is read-only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         let Self::Hosts(hosts) = self else {
@@ -97,14 +95,14 @@ impl fmt::Display for HostError {
 
 /// An error of the server, or of the connection to it.
 ///
-/// It has no details and no hint of the server: they hold values of rows.
+/// Omits the details and the hint of the server, because they contain values of rows.
 #[derive(Debug)]
 pub(crate) struct PostgresError {
     state: String,
     message: String,
-    /// Whether the connection has ended. Nothing is known of what was not answered.
+    /// Whether the connection has ended. The outcome of unanswered statements is then unknown.
     is_lost: bool,
-    /// Whether the connection must not be used any more: it has ended, or its transaction is in an
+    /// Whether the connection must not be used again: it has ended, or its transaction is in an
     /// unknown state.
     pub(crate) must_close: bool,
 }
@@ -120,7 +118,7 @@ impl PostgresError {
         }
     }
 
-    /// A failure that the server knows nothing of.
+    /// A failure that was found without the server.
     pub(crate) fn local(state: &str, message: impl Into<String>) -> Self {
         Self {
             state: state.to_owned(),
@@ -130,8 +128,8 @@ impl PostgresError {
         }
     }
 
-    /// Marks the failure of a statement that begins or ends a transaction: the state of the
-    /// transaction is not known.
+    /// Marks the failure of a statement that begins or ends a transaction. The state of the
+    /// transaction is then unknown.
     pub(crate) fn at_boundary(self) -> Self {
         Self {
             must_close: true,
@@ -139,22 +137,20 @@ impl PostgresError {
         }
     }
 
-    /// Turns the failure into one of the connection, for a statement that the failed one has
-    /// nothing to do with.
+    /// Converts the failure of an earlier transaction's end into a failure of the connection, for a
+    /// later statement that reports it.
     pub(crate) fn into_connection_failure(self) -> Self {
         Self::connection_failure(format!(
-            "the transaction before could not be ended: {}",
+            "ending the previous transaction failed: {}",
             self.message
         ))
     }
 
-    /// Marks the failure of a COMMIT. The outcome is unknown when the connection has ended, or when
-    /// a pooler says that its own has.
+    /// Converts the failure of a COMMIT. The outcome is unknown if the connection has ended, or if
+    /// a pooler reports that its connection to the server has ended.
     pub(crate) fn into_commit_failure(self) -> Self {
-        let of_pooler = ["08", "57P"]
-            .iter()
-            .any(|class| self.state.starts_with(class));
-        if self.is_lost || of_pooler {
+        let is_reported_by_pooler = self.state.starts_with("08") || self.state.starts_with("57P");
+        if self.is_lost || is_reported_by_pooler {
             Self {
                 state: OUTCOME_UNKNOWN.to_owned(),
                 must_close: true,
@@ -183,8 +179,8 @@ impl From<tokio_postgres::Error> for PostgresError {
     }
 }
 
-/// Whether the server ends the connection with this error. A pooler may only say so in the field
-/// that a server translates.
+/// Whether the server closes the connection after this error. Some poolers send the severity only
+/// in the field that servers translate.
 fn is_fatal(reported: &DbError) -> bool {
     match reported.parsed_severity() {
         Some(severity) => matches!(severity, Severity::Fatal | Severity::Panic),
@@ -217,7 +213,7 @@ impl From<PostgresError> for DieselError {
     }
 }
 
-/// What diesel passes on of a failure.
+/// The information about a failure that diesel passes on.
 struct Reported {
     state: String,
     message: String,
@@ -228,7 +224,7 @@ impl DatabaseErrorInformation for Reported {
         &self.message
     }
 
-    /// The SQLSTATE; diesel has no method for it.
+    /// The SQLSTATE. diesel has no method for it.
     fn details(&self) -> Option<&str> {
         Some(&self.state)
     }
@@ -254,8 +250,8 @@ impl DatabaseErrorInformation for Reported {
     }
 }
 
-/// The SQLSTATE of an error of a [`crate::PostgresConnection`]; nothing for an error of diesel
-/// itself, and for those of SQLite.
+/// The SQLSTATE of an error of a [`crate::PostgresConnection`]; `None` for errors of diesel itself
+/// and of SQLite.
 #[must_use]
 pub fn sqlstate(error: &DieselError) -> Option<&str> {
     if let DieselError::DatabaseError(_, information) = error {
@@ -265,7 +261,7 @@ pub fn sqlstate(error: &DieselError) -> Option<&str> {
     }
 }
 
-/// An error with its causes, in one line.
+/// The text of an error and of its causes, in one line.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(reported) = error.as_db_error() {
         return format!(
@@ -277,9 +273,9 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let own = error.to_string();
-        if !text.contains(&own) {
-            text = format!("{text}: {own}");
+        let cause_text = error.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
         }
         cause = error.source();
     }

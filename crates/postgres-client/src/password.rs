@@ -1,9 +1,9 @@
-//! Passwords that do not stand in the address: `PGPASSWORD`, and the file that libpq reads.
+//! Passwords outside the address: in `PGPASSWORD`, or in a password file in the format of libpq.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What a password is for.
+/// The connection that needs a password.
 pub(crate) struct Wanted<'a> {
     pub(crate) host: &'a str,
     pub(crate) port: u16,
@@ -11,23 +11,21 @@ pub(crate) struct Wanted<'a> {
     pub(crate) user: &'a str,
 }
 
-/// The password of the environment, otherwise of the file: the given one, that of `PGPASSFILE`, or
-/// `~/.pgpass`.
+/// The password in `PGPASSWORD`, otherwise that of the password file: `file`, `PGPASSFILE` or
+/// `~/.pgpass`. `None` if there is none, or if the file cannot be read.
 pub(crate) fn find(file: Option<&Path>, wanted: &Wanted<'_>) -> Option<String> {
     if let Ok(password) = env::var("PGPASSWORD") {
         return Some(password);
     }
-    let of_environment = || env::var_os("PGPASSFILE").map(PathBuf::from);
-    let of_home = || env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass"));
     let path = file
         .map(Path::to_owned)
-        .or_else(of_environment)
-        .or_else(of_home)?;
+        .or_else(|| env::var_os("PGPASSFILE").map(PathBuf::from))
+        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass")))?;
     find_in(&fs::read_to_string(path).ok()?, wanted)
 }
 
-/// The password of the first line that matches: `host:port:database:user:password`, where `*`
-/// stands for anything, and a backslash before a colon or a backslash that is part of a value.
+/// The password of the first matching line `host:port:database:user:password`. `*` matches any
+/// value; a backslash escapes a colon or a backslash.
 fn find_in(lines: &str, wanted: &Wanted<'_>) -> Option<String> {
     let port = wanted.port.to_string();
     let values = [wanted.host, &port, wanted.database, wanted.user];
@@ -43,6 +41,7 @@ fn find_in(lines: &str, wanted: &Wanted<'_>) -> Option<String> {
         })
 }
 
+/// The unescaped fields of a line.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut characters = line.chars();
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_that_matches_has_the_password() {
+    fn first_matching_line_has_the_password() {
         let lines = "# a comment:*:*:*:no\nother:5432:db:me:no\nhost:*:db:me:with\\:colon\\\\\n*:*:*:*:last";
         let wanted = |host, port, user| Wanted {
             host,

@@ -1,28 +1,27 @@
-//! Queries that are sent together with the next statement, and whose rows are taken once that one
-//! is answered.
+//! Queued queries: each is sent together with the next statement, and its rows are taken later.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio_postgres::Row;
 
-/// The rows of a query that was queued. They are there once a later statement was answered.
+/// The rows of a queued query. They arrive with the answer to a later statement.
 #[derive(Debug)]
 pub struct QueuedRows(Arc<OnceLock<Vec<Row>>>);
 
-/// What becomes of the next query.
+/// How to run the next query.
 #[derive(Debug, Default)]
 pub(crate) enum NextQuery {
-    /// Sends the statement with the queued and deferred ones before it, and waits for its rows.
+    /// Send the statement behind the queued and deferred ones, and wait for its rows.
     #[default]
     Load,
-    /// Queues the statement; there are no rows yet.
+    /// Queue the statement, and return no rows.
     Queue,
-    /// Takes the rows of the queued statement.
+    /// Return the rows of the queued statement.
     Take(QueuedRows),
 }
 
 impl QueuedRows {
-    /// The place of rows, and where they are put when they arrive.
+    /// An empty handle, and the cell that receives its rows.
     pub(crate) fn new() -> (Self, Arc<OnceLock<Vec<Row>>>) {
         let rows = Arc::default();
         (Self(Arc::clone(&rows)), rows)
@@ -32,9 +31,9 @@ impl QueuedRows {
         self.0.get().is_some()
     }
 
-    /// The rows; nothing when they have not arrived.
+    /// The rows; `None` if they have not arrived.
     pub(crate) fn into_rows(self) -> Option<Vec<Row>> {
-        // The other owner has dropped its reference by then.
+        // The request drops its reference once the rows have arrived.
         Arc::into_inner(self.0)?.into_inner()
     }
 }

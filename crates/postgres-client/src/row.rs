@@ -1,4 +1,4 @@
-//! Rows of tokio-postgres, as diesel reads them.
+//! Adapts rows of tokio-postgres to diesel.
 
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -53,13 +53,13 @@ pub struct PostgresRow {
     columns: Arc<[ColumnType]>,
 }
 
-/// The server's number of a column's type.
+/// The OID of a column's type.
 #[derive(Debug)]
 struct ColumnType(NonZeroU32);
 
 impl ColumnType {
     fn from_type(known: &Type) -> Self {
-        // No type has the number 0; 1 is that of none either.
+        // No type has the OID 0 or 1.
         Self(NonZeroU32::new(known.oid()).unwrap_or(NonZeroU32::MIN))
     }
 }
@@ -134,17 +134,17 @@ impl<'a> Field<'a, Pg> for PostgresField<'a> {
     }
 
     fn value(&self) -> Option<<Pg as Backend>::RawValue<'_>> {
-        bytes_of(self.row, self.index).map(|bytes| PgValue::new(bytes, self.column))
+        value_bytes(self.row, self.index).map(|bytes| PgValue::new(bytes, self.column))
     }
 }
 
-/// A value of a row in the server's binary form; nothing for a null.
-pub(crate) fn bytes_of(row: &tokio_postgres::Row, index: usize) -> Option<&[u8]> {
+/// A value of a row in the server's binary form; `None` for a null.
+pub(crate) fn value_bytes(row: &tokio_postgres::Row, index: usize) -> Option<&[u8]> {
     let Bytes(bytes) = row.try_get(index).ok()?;
     bytes
 }
 
-/// A value in the server's binary form, unread.
+/// A value in the server's binary form; `None` for a null.
 struct Bytes<'a>(Option<&'a [u8]>);
 
 impl<'a> FromSql<'a> for Bytes<'a> {

@@ -15,8 +15,8 @@ use tokio_postgres::types::{IsNull, Kind, ToSql, Type};
 pub(crate) struct Parameter(Option<Vec<u8>>);
 
 impl fmt::Debug for Parameter {
-    /// Without the value: tokio-postgres logs parameters when it is asked to be verbose, and they
-    /// are personal data.
+    /// Omits the value: tokio-postgres logs parameters at verbose log levels, and they are personal
+    /// data.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("_")
     }
@@ -46,11 +46,11 @@ impl ToSql for Parameter {
     }
 }
 
-/// How a statement is known to the server.
+/// Whether a statement is prepared.
 pub(crate) enum Form {
-    /// Prepared under this name.
+    /// Prepared on the server.
     Prepared(Statement),
-    /// Not yet: its text goes along with each execution.
+    /// Sent as text with each execution.
     Text(String),
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct BoundStatement {
 }
 
 impl BoundStatement {
-    /// The parameters next to their types.
+    /// The parameters with their types.
     pub(crate) fn typed(&self) -> impl Iterator<Item = (&(dyn ToSql + Sync), Type)> {
         self.parameters
             .iter()
@@ -71,7 +71,7 @@ impl BoundStatement {
     }
 }
 
-/// The parameters of a query, and their types.
+/// Collects the parameters of a query and their types.
 pub(crate) fn parameters<T>(
     query: &T,
     lookup: &mut (dyn PgMetadataLookup + 'static),

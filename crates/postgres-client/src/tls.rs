@@ -1,4 +1,4 @@
-//! TLS to PostgreSQL, by rustls: what `sslmode` and the files of an address mean.
+//! TLS to PostgreSQL with rustls: applies `sslmode` and the certificate files of an address.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,24 +15,24 @@ use rustls::{
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// What is demanded of the server's certificate, by `sslmode` as libpq defines it.
+/// How the server's certificate is verified, by `sslmode` as libpq defines it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Verification {
     /// No TLS.
     Disable,
-    /// TLS when the server has it; nothing is verified.
+    /// TLS if the server supports it, without verification.
     #[default]
     Prefer,
-    /// TLS; nothing is verified, unless there is a root certificate.
+    /// TLS, without verification unless the address names a root certificate.
     Require,
-    /// A certificate of a known authority, for any name.
+    /// TLS, with a certificate of a known authority for any name.
     Authority,
-    /// A certificate of a known authority for the name of the host.
+    /// TLS, with a certificate of a known authority for the name of the host.
     Full,
 }
 
 impl Verification {
-    /// How the connection begins.
+    /// Whether TLS is negotiated.
     pub(crate) fn negotiation(self) -> SslMode {
         match self {
             Self::Disable => SslMode::Disable,
@@ -60,20 +60,20 @@ impl FromStr for Verification {
 /// The files that an address names, in PEM form.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
-    /// The certificates of the authorities, or `system` for those of the operating system, which is
-    /// the default.
+    /// The certificates of the authorities; `system` (the default) for those of the operating
+    /// system.
     pub(crate) root: Option<String>,
-    /// The certificate of this program for the server, with its chain.
+    /// The client certificate, with its chain.
     pub(crate) certificate: Option<String>,
-    /// The key of that certificate.
+    /// The private key of the client certificate.
     pub(crate) key: Option<String>,
 }
 
-/// What makes connections with TLS.
+/// Returns the factory of TLS connections.
 ///
 /// # Errors
 ///
-/// The parameter whose file cannot be used, and why.
+/// Names the parameter with an unusable file, and the cause.
 pub(crate) fn connector(
     verification: Verification,
     files: &Files,
@@ -136,10 +136,9 @@ fn verifier(
             let found = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
-                return Err(
-                    "the operating system has no root certificates; name them by sslrootcert"
-                        .to_owned(),
-                );
+                return Err("the operating system has no root certificates; \
+                            name a file with root certificates in sslrootcert"
+                    .to_owned());
             }
         }
         Some(path) => {
@@ -155,10 +154,10 @@ fn verifier(
         .map_err(|error| error.to_string())
 }
 
-/// Verifies less than `verify-full` does: what `sslmode` does not ask for.
+/// Verifies less than `verify-full`: the authority but not the name, or nothing.
 struct LenientVerifier {
-    /// What verifies the authority; nothing where any certificate is accepted, as `prefer` and
-    /// `require` do: they keep out who listens, and not who stands between.
+    /// Verifies the authority. `None` accepts any certificate, for `prefer` and `require`: these
+    /// protect against eavesdropping, but not against a server in the middle.
     authority: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
@@ -184,7 +183,7 @@ impl ServerCertVerifier for LenientVerifier {
         let Some(authority) = &self.authority else {
             return Ok(ServerCertVerified::assertion());
         };
-        // The name is verified last, when all else was found to be right.
+        // rustls verifies the name last, so this error means that all other checks passed.
         match authority.verify_server_cert(certificate, intermediates, name, ocsp, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

@@ -1,8 +1,8 @@
-//! Messages to the server and back, on the calling thread.
+//! Sends messages to the server and receives the answers, on the calling thread.
 //!
-//! tokio-postgres has a half that sends requests and one that drives the socket. Both run here, on
-//! a runtime of this connection, for as long as a request takes: no other thread takes part, so a
-//! round trip costs no switch between threads.
+//! tokio-postgres has a client, which sends requests, and a driver, which reads and writes the
+//! socket. Both run on the calling thread during a request, on a runtime of this connection. No
+//! other thread is involved, so a round trip needs no thread switch.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -20,25 +20,25 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{PostgresError, describe};
 
-/// The half of a connection that drives the socket.
+/// The part of a connection that reads and writes the socket.
 pub(crate) type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// A statement whose result was not read yet.
+/// A statement whose answer was not read yet.
 type Deferred = BoxFuture<'static, Result<(), PostgresError>>;
 
-/// Both halves of a connection.
+/// The client and the driver of a connection.
 pub(crate) struct Transport {
-    /// Nothing while this is dropped.
+    /// `None` only in `drop`.
     runtime: Option<Runtime>,
     client: Arc<Client>,
     driver: Driver,
-    /// What goes along with the next request, in this order, before it.
+    /// Requests to send before the next one, in this order.
     deferred: Vec<Deferred>,
-    /// What the server has warned of since they were last taken.
+    /// Warnings of the server since they were last taken.
     warnings: Vec<DbError>,
     deadline: Option<Instant>,
     is_closed: bool,
-    /// How often an answer was waited for.
+    /// The number of round trips.
     round_trips: u64,
 }
 
@@ -60,12 +60,12 @@ impl Transport {
         Arc::clone(&self.client)
     }
 
-    /// Whether the connection cannot be used any more.
+    /// Whether the connection was closed or lost. It must then be dropped.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed || self.client.is_closed()
     }
 
-    /// Gives the connection up.
+    /// Marks the connection as closed. Later requests fail.
     pub(crate) fn close(&mut self) {
         self.is_closed = true;
     }
@@ -78,7 +78,7 @@ impl Transport {
         self.deadline = deadline;
     }
 
-    /// Leaves a request for later: it is sent with the next one, and before it.
+    /// Defers a request: it is sent with the next one, before it.
     pub(crate) fn defer(
         &mut self,
         request: impl Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static,
@@ -101,17 +101,17 @@ impl Transport {
         }));
     }
 
-    /// The warnings since the last time, and none from then on.
+    /// Returns and clears the collected warnings.
     pub(crate) fn take_warnings(&mut self) -> Vec<DbError> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Sends a request, and what was deferred before it, and waits for all answers.
+    /// Sends the deferred requests and this one, and waits for all answers.
     ///
     /// # Errors
     ///
-    /// The first failure. After one of the connection or of a boundary, or when the deadline has
-    /// passed, the connection is closed.
+    /// The first failure, in the order of the requests. The connection is closed if the connection
+    /// or a transaction boundary failed, or if the deadline has passed.
     pub(crate) fn run<T>(
         &mut self,
         request: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -119,7 +119,7 @@ impl Transport {
         let earlier = join_all(std::mem::take(&mut self.deferred));
         let all = async {
             let (earlier, answer) = futures_util::future::join(earlier, request).await;
-            // Behind a failed statement the others fail because of it.
+            // The first failure is the cause of those that follow.
             earlier.into_iter().collect::<Result<(), _>>()?;
             answer.map_err(PostgresError::from)
         };
@@ -130,13 +130,14 @@ impl Transport {
         outcome
     }
 
-    /// Sends what was deferred, and waits for no answer. A failure is reported by the next request,
-    /// as one of the connection.
+    /// Sends the deferred requests without waiting for the answers. The next request reports a
+    /// failure, as one of the connection.
     pub(crate) fn flush(&mut self) {
         let (Some(runtime), false) = (&self.runtime, self.is_closed) else {
             return;
         };
-        let (driver, deferred) = (&mut self.driver, &mut self.deferred);
+        let driver = &mut self.driver;
+        let deferred = &mut self.deferred;
         let mut waiting = Vec::new();
         let mut failed = None;
         runtime.block_on(poll_fn(|context| {
@@ -147,7 +148,8 @@ impl Transport {
                     Poll::Ready(Err(failure)) => failed = Some(failure),
                 }
             }
-            // Whatever it says is said again when it is next driven.
+            // The result can be ignored: an error of the driver is returned again at the next
+            // request.
             let _ = Pin::new(&mut *driver).poll_message(context);
             Poll::Ready(())
         }));
@@ -166,7 +168,9 @@ impl Transport {
             .as_ref()
             .filter(|_| !self.is_closed)
             .ok_or_else(lost)?;
-        let (driver, warnings, deadline) = (&mut self.driver, &mut self.warnings, self.deadline);
+        let driver = &mut self.driver;
+        let warnings = &mut self.warnings;
+        let deadline = self.deadline;
         let mut all = pin!(all);
         let answered = poll_fn(|context| poll(all.as_mut(), driver, warnings, context));
         runtime.block_on(async {
@@ -186,7 +190,7 @@ impl Transport {
     }
 }
 
-/// A sent request whose failure is reported by a later request.
+/// A sent request whose failure a later request reports, as one of the connection.
 fn flushed(request: Deferred) -> Deferred {
     Box::pin(async move {
         request
@@ -195,7 +199,7 @@ fn flushed(request: Deferred) -> Deferred {
     })
 }
 
-/// Polls a request, and the socket under it.
+/// Polls a request and its socket, and collects warnings.
 fn poll<T>(
     mut request: Pin<&mut impl Future<Output = Result<T, PostgresError>>>,
     driver: &mut Driver,
@@ -221,7 +225,7 @@ fn poll<T>(
                     "the server closed the connection",
                 )));
             }
-            // The driver may have passed an answer on.
+            // The driver may have delivered the answer.
             Poll::Pending => return request.as_mut().poll(context),
         }
     }
@@ -234,7 +238,7 @@ trait Warns {
 impl Warns for DbError {
     fn severity_is_warning(&self) -> bool {
         use tokio_postgres::error::Severity;
-        // A server of before 9.6 does not say it in English alone.
+        // Servers before 9.6 send only a translated severity; it counts as a warning.
         !matches!(
             self.parsed_severity(),
             Some(Severity::Notice | Severity::Debug | Severity::Info | Severity::Log)
@@ -244,7 +248,7 @@ impl Warns for DbError {
 
 impl Drop for Transport {
     fn drop(&mut self) {
-        // To end a runtime otherwise is not allowed where futures are polled.
+        // A plain drop of a runtime panics inside asynchronous code.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

@@ -1,7 +1,7 @@
-//! The connection against real servers: what is sent together, what is not taken for a commit, and
-//! what is given up.
+//! Tests the connection against real servers: pipelining, commits with an unknown outcome, and lost
+//! connections.
 //!
-//! They do nothing in a run on SQLite: `scripts/test postgres` runs them.
+//! In a run on SQLite these tests do nothing; `scripts/test postgres` runs them.
 
 #[cfg(test)]
 mod client {
@@ -36,7 +36,7 @@ mod client {
         line: String,
     }
 
-    /// A server; `None` in a run on SQLite, and where the calling test is skipped.
+    /// Starts a server; `None` in a run on SQLite, or if PostgreSQL is not installed.
     fn start(settings: Settings) -> Option<Cluster> {
         let can_start =
             Kind::from_environment() == Kind::Postgres && has_tools(&[Tool::Postgresql]);
@@ -67,7 +67,7 @@ mod client {
     }
 
     #[test]
-    fn values_of_all_types_of_the_register_come_back_as_they_were_sent() {
+    fn values_of_used_types_round_trip() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
@@ -92,7 +92,7 @@ mod client {
     }
 
     #[test]
-    fn failure_has_its_sqlstate_and_no_values_of_rows() {
+    fn failure_has_sqlstate_but_no_row_values() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
@@ -110,7 +110,7 @@ mod client {
     }
 
     #[test]
-    fn queued_queries_are_one_round_trip_with_the_next_one() {
+    fn queued_queries_share_round_trip_of_next_query() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
@@ -131,21 +131,23 @@ mod client {
             load(connection, sql)
         };
         let before = connection.round_trips();
-        let (one, two) = (queue(&mut connection, "1"), queue(&mut connection, "2"));
+        let one = queue(&mut connection, "1");
+        let two = queue(&mut connection, "2");
         assert_eq!(load(&mut connection, "3"), Ok(vec![3]));
-        // In any order.
+        // Rows can be taken in any order.
         assert_eq!(take(&mut connection, two, "2"), Ok(vec![2]));
         assert_eq!(take(&mut connection, one, "1"), Ok(vec![1]));
         assert_eq!(connection.round_trips() - before, 1);
 
-        // What nothing was waited for after is waited for when it is taken.
+        // If no statement follows a queued query, taking its rows waits for them.
         let four = queue(&mut connection, "4");
         assert_eq!(take(&mut connection, four, "4"), Ok(vec![4]));
         assert_eq!(connection.round_trips() - before, 2);
 
-        // The failure of a queued query is that of the next one, and of the query itself where
-        // there is none.
-        let (five, failing) = (queue(&mut connection, "5"), queue(&mut connection, "1 / 0"));
+        // The next statement reports the failure of a queued query; without one, taking its rows
+        // does.
+        let five = queue(&mut connection, "5");
+        let failing = queue(&mut connection, "1 / 0");
         assert_eq!(state_of(load(&mut connection, "6").map(drop)), "22012");
         assert_eq!(take(&mut connection, five, "5"), Ok(vec![5]));
         assert!(take(&mut connection, failing, "1 / 0").is_err());
@@ -158,11 +160,12 @@ mod client {
     }
 
     #[test]
-    fn deferred_statements_are_executed_in_order_before_the_next_one() {
+    fn deferred_statements_run_in_order_before_next_statement() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
-        let (mut connection, mut other) = (connect(&cluster), connect(&cluster));
+        let mut connection = connect(&cluster);
+        let mut other = connect(&cluster);
         connection
             .batch_execute("CREATE TABLE t (n bigint)")
             .unwrap();
@@ -184,11 +187,12 @@ mod client {
     }
 
     #[test]
-    fn deferred_statement_that_fails_fails_the_next_one_or_the_commit() {
+    fn failed_deferred_statement_fails_next_statement_or_commit() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
-        let (mut connection, mut other) = (connect(&cluster), connect(&cluster));
+        let mut connection = connect(&cluster);
+        let mut other = connect(&cluster);
         connection
             .batch_execute("CREATE TABLE t (n bigint PRIMARY KEY)")
             .unwrap();
@@ -220,7 +224,7 @@ mod client {
     }
 
     #[test]
-    fn nothing_is_written_behind_a_begin_that_fails() {
+    fn failed_begin_prevents_writes_of_later_statements() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
@@ -269,7 +273,7 @@ mod client {
     }
 
     #[test]
-    fn end_of_a_transaction_that_fails_behind_its_answer_loses_the_connection() {
+    fn failed_deferred_commit_closes_connection() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
@@ -283,7 +287,7 @@ mod client {
     }
 
     #[test]
-    fn commit_of_a_failed_or_ended_transaction_is_an_error() {
+    fn commit_of_failed_or_ended_transaction_fails() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
@@ -310,11 +314,12 @@ mod client {
     }
 
     #[test]
-    fn commit_whose_wait_for_a_standby_is_cancelled_has_an_unknown_outcome() {
+    fn commit_with_cancelled_standby_wait_has_unknown_outcome() {
         let Some(cluster) = start(Settings::Durable) else {
             return;
         };
-        let (mut connection, mut other) = (connect(&cluster), connect(&cluster));
+        let mut connection = connect(&cluster);
+        let mut other = connect(&cluster);
         other
             .batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
             .unwrap();
@@ -350,7 +355,7 @@ mod client {
     }
 
     #[test]
-    fn statement_beyond_the_deadline_gives_the_connection_up() {
+    fn statement_beyond_deadline_closes_connection() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
@@ -367,11 +372,12 @@ mod client {
     }
 
     #[test]
-    fn connection_that_the_server_ends_is_lost() {
+    fn connection_ended_by_server_is_closed() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
-        let (mut connection, mut other) = (connect(&cluster), connect(&cluster));
+        let mut connection = connect(&cluster);
+        let mut other = connect(&cluster);
         let process = number(&mut connection, "SELECT pg_backend_pid()");
         other
             .batch_execute(&format!("SELECT pg_terminate_backend({process}, 5000)"))
@@ -382,14 +388,12 @@ mod client {
     }
 
     #[test]
-    fn host_that_can_be_written_to_is_found_wherever_it_stands() {
+    fn writable_host_is_found_at_any_position() {
         if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
-        let (primary, standby) = (
-            Cluster::start(Settings::Fast),
-            Cluster::start(Settings::Fast),
-        );
+        let primary = Cluster::start(Settings::Fast);
+        let standby = Cluster::start(Settings::Fast);
         connect(&standby)
             .batch_execute("ALTER SYSTEM SET default_transaction_read_only = on")
             .unwrap();
@@ -409,8 +413,10 @@ mod client {
                 .0
                 .to_owned()
         };
-        // No server answers at the last address.
-        let (primary, standby, dead) = (host(&primary), host(&standby), "127.0.0.1:1");
+        // No server listens at `dead`.
+        let primary = host(&primary);
+        let standby = host(&standby);
+        let dead = "127.0.0.1:1";
         let reached = |hosts: &[&str], node| {
             let url = format!("postgres://postgres@{}/postgres", hosts.join(","));
             let address: Address = url.parse().unwrap();
@@ -434,7 +440,7 @@ mod client {
     }
 
     #[test]
-    fn pooler_is_recognised_and_settings_are_made_in_each_transaction() {
+    fn pooler_is_detected_and_settings_apply_per_transaction() {
         if Kind::from_environment() != Kind::Postgres
             || !has_tools(&[Tool::Postgresql, Tool::Pgbouncer])
         {
@@ -468,7 +474,7 @@ mod client {
     }
 
     #[test]
-    fn settings_of_a_session_are_made_as_it_begins() {
+    fn session_settings_apply_from_start() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
@@ -499,12 +505,12 @@ mod client {
     }
 
     #[test]
-    fn a_statement_that_was_prepared_for_an_empty_table_goes_along_its_index_when_it_is_full() {
+    fn statement_prepared_on_empty_table_uses_index_later() {
         let Some(cluster) = start(Settings::Fast) else {
             return;
         };
         let mut connection = connect(&cluster);
-        // Of a table that was vacuumed, PostgreSQL knows that it is empty.
+        // After VACUUM, PostgreSQL plans for an empty table.
         let table = "CREATE TABLE t (n bigint PRIMARY KEY) WITH (autovacuum_enabled = off)";
         connection.batch_execute(table).unwrap();
         connection.batch_execute("VACUUM t").unwrap();
@@ -528,14 +534,15 @@ mod client {
     }
 
     #[test]
-    fn error_in_another_language_has_the_same_sqlstate() {
+    fn translated_error_has_same_sqlstate() {
         if Kind::from_environment() != Kind::Postgres
             || !has_tools(&[Tool::Postgresql, Tool::Localedef])
         {
             return;
         }
         let cluster = Cluster::start_as(Settings::Fast, &Variant::Messages("de_DE".to_owned()));
-        let (mut one, mut other) = (connect(&cluster), connect(&cluster));
+        let mut one = connect(&cluster);
+        let mut other = connect(&cluster);
         one.batch_execute("CREATE TABLE t (n bigint); INSERT INTO t VALUES (1)")
             .unwrap();
         begin(&mut one);

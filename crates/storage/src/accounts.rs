@@ -1,4 +1,4 @@
-//! Providers, their tokens, and the users of the settings. Above `records`.
+//! Providers, their tokens, and the users of the settings pages. Uses `records`.
 
 pub mod providers;
 pub mod tokens;

@@ -170,7 +170,7 @@ impl From<DieselError> for StorageError {
     }
 }
 
-/// The error of a job: one of its own, or an error of the store.
+/// The error of a job: its own error, or an error of the store.
 pub trait JobError: From<StorageError> + Send + 'static {
     /// The error of the store; `None` for an error of the job's own. Decides whether the job may
     /// be retried.

@@ -1,4 +1,4 @@
-//! The register as a whole: schema, copies, backups, probes. Above all others.
+//! Operations on the whole register: schema, copies, backups, probes. Uses all other modules.
 
 pub mod backup;
 pub mod copy;

@@ -1,4 +1,4 @@
-//! What was requested and imported. Above `accounts`.
+//! Requests, usage counts and imports. Uses `accounts`.
 
 pub mod imports;
 pub mod request_log;

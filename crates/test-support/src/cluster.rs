@@ -4,7 +4,7 @@
 //! A shell stands between the test and the server. It starts and stops the server on order, and
 //! when its orders end, it stops the server and removes the folder. Its orders come through a pipe,
 //! which the operating system closes when the test's process ends in any way, be it killed. The
-//! shell is in a process group of its own, so what is typed at a terminal to end the tests does not
+//! shell is in its own process group, so what is typed at a terminal to end the tests does not
 //! end it.
 //!
 //! The server listens on a socket in its folder only: it needs no port, and only this user can

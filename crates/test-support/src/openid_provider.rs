@@ -1,5 +1,5 @@
 //! A real provider of OpenID Connect: the certified npm package `oidc-provider`, at the version of
-//! the lock file, on a port of its own. The program around it is in `openid-provider/`.
+//! the lock file, on its own port. The program around it is in `openid-provider/`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -30,7 +30,7 @@ pub(super) fn ask_everything(register: &Register, other: &str) {
     }
 }
 
-/// A trainee of its own for each endpoint, with two placements and a degree.
+/// A separate trainee for each endpoint, with two placements and a degree.
 fn trainee(api: &Api<'_>, endpoint: Endpoint) -> Shown {
     let created = api.create(api.example().with(F::last_name, format!("{endpoint:?}")));
     let placement = record::<Placement>(api.version, &[(PlacementField::urn, "990002")]);

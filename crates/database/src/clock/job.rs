@@ -9,11 +9,11 @@ use chrono::{DateTime, Utc};
 use super::write::{ReservedDate, WriteClock};
 use crate::error::DatabaseError;
 
-/// How long a change waits for its date, at most.
+/// The most that a change waits for its date.
 pub(crate) const MAX_DATE_WAIT: Duration = Duration::from_secs(5);
 
-/// The time of a job by the clock, and the dates of its changes. Only the clock decides what has
-/// expired: dates can be ahead of it.
+/// The time of a job by the clock, and the dates of its changes. Dates can be ahead of the clock,
+/// so compare expiry times with the clock only.
 pub struct JobTime {
     /// When the job was begun, by the clock.
     now: DateTime<Utc>,
@@ -25,10 +25,10 @@ pub struct JobTime {
 struct Dates {
     clock: Arc<WriteClock>,
     next: ReservedDate,
-    /// Whether a change of this job has a date. Such a job is not run again for the sake of a later
-    /// date.
+    /// Whether a change of this job has a date. Such a job waits for later dates instead of being
+    /// run again.
     has_changed: bool,
-    /// The row of the record whose last change the next date follows.
+    /// The row of the record whose last change determined the next date.
     record: Option<i64>,
 }
 
@@ -59,15 +59,15 @@ impl JobTime {
         self.now
     }
 
-    /// The date of the next change.
+    /// The date of the next change; the time of the job if it only reads.
     pub fn change_date(&self) -> DateTime<Utc> {
         self.dates
             .as_ref()
             .map_or(self.now, |dates| dates.next.date())
     }
 
-    /// Moves the date of the next change behind the last change of the record of that row, which
-    /// the job is about to change.
+    /// Moves the date of the next change behind `last_change`, the last change of the record with
+    /// the row `record`. Call this before the job changes the record.
     pub fn come_after(&mut self, record: i64, last_change: Option<DateTime<Utc>>) {
         let Some(dates) = self.dates.as_mut() else {
             return;
@@ -80,11 +80,11 @@ impl JobTime {
         }
     }
 
-    /// Gives the date to a change.
+    /// Uses the date for a change.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::DateNotDue`].
+    /// [`DatabaseError::DateNotDue`] if the date is too far ahead of the clock.
     pub fn take(&mut self) -> Result<(), DatabaseError> {
         let Some(dates) = self.dates.as_mut() else {
             return Ok(());
@@ -97,20 +97,20 @@ impl JobTime {
         Ok(())
     }
 
-    /// The row of the record that was changed too often in the last second for the job to change it
-    /// now.
+    /// The row of the record that was changed too often in the last second, so that its next change
+    /// must wait. `None` if the job need not wait for a record.
     pub(crate) fn waits_for(&self) -> Option<i64> {
         self.dates.as_ref()?.record
     }
 }
 
 impl Dates {
-    /// Reserves the date of the next change. A job that has changed something waits here until it
-    /// is due: whatever it did would otherwise be done again.
+    /// Reserves the date of the next change. A job that has changed something waits here until the
+    /// date is due, because running it again would repeat those changes.
     fn reserve(&mut self, last_change: Option<DateTime<Utc>>) {
         let begun = Instant::now();
         loop {
-            // The one before, if nothing took it, is free for this one.
+            // Makes an unused date available to this reservation.
             self.next.give_back();
             self.next = self.clock.reserve(last_change);
             match self.next.wait() {

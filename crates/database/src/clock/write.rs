@@ -1,15 +1,15 @@
-//! The dates of changes: increasing, and never more than a second ahead of the clock.
+//! Assigns dates to changes: increasing, and at most a second ahead of the clock.
 //!
-//! A client that polls takes the date of the last record that it saw as its cursor. The client
-//! misses nothing when no later commit has an earlier date, and it advances when the records of one
-//! millisecond fit on its page. So dates do not go back with small corrections of the clock, and
-//! few changes share one. A change whose date would be too far ahead has to wait.
+//! A polling client uses the date of the last record that it saw as its cursor. The client misses
+//! no change if no later commit has an earlier date, and it advances if the records of one
+//! millisecond fit on a page. Dates therefore never go back after small corrections of the clock,
+//! and few changes share a date. A change whose date would be too far ahead has to wait.
 //!
-//! A date more than [`MAX_WAIT`] further ahead than that shows that the clock was wrong when the
-//! date was given, or is wrong now. Dates then follow the clock again at once: waiting would stop
-//! all writes for as long as the clock jumped. Each record's own dates still increase.
+//! A date that is even [`MAX_WAIT`] further ahead shows that the clock is wrong now, or was wrong
+//! when the date was given. New dates then follow the clock at once, because waiting would block
+//! all writes for as long as the clock jumped. The dates of each single record still increase.
 //!
-//! Knows nothing of records or databases.
+//! Independent of records and databases.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -22,20 +22,18 @@ use domain::values::iso_8601;
 
 use super::{Clock, MAX_LEAD};
 
-/// Up to this lead no two changes share a millisecond.
+/// Changes share a millisecond only if the latest date is further ahead than this.
 const SHARING_LEAD: TimeDelta = TimeDelta::milliseconds(250);
-/// The changes that may share a millisecond. With four servers over one database there are 40 at
-/// most.
+/// The most changes of one process that share a millisecond. Four servers on one database reach 40.
 const CHANGES_PER_MILLISECOND: u32 = 10;
-/// How long a change waits because of a date that was given before. A date further ahead comes from
-/// a clock that differs, or from the time before a jump of this one, and waiting does not help
-/// against that.
+/// The most that a change waits because of an earlier change's date. A date further ahead comes
+/// from another clock or from before a jump of this clock, and waiting would not help.
 const MAX_WAIT: TimeDelta = TimeDelta::seconds(1);
 
 const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
 const NEVER: DateTime<Utc> = DateTime::<Utc>::MIN_UTC;
 
-/// Gives the changes of one process their dates.
+/// Assigns dates to the changes of one process.
 #[derive(Debug)]
 pub(crate) struct WriteClock {
     clock: Clock,
@@ -46,17 +44,18 @@ pub(crate) struct WriteClock {
 struct State {
     /// The latest date that a change took.
     latest: DateTime<Utc>,
-    /// The changes that have it.
+    /// The number of changes with that date.
     changes: u32,
-    /// Dates that no change has taken yet, with the number of jobs that may take each.
+    /// Reserved dates that no change has used yet, with the number of jobs that may use each.
     reserved: BTreeMap<DateTime<Utc>, u32>,
-    /// When a date of another clock was last followed, by this clock.
+    /// When a change last followed a date of another clock.
     taken_over: DateTime<Utc>,
 }
 
 impl WriteClock {
     pub(crate) fn new(clock: Clock) -> Self {
-        let (latest, taken_over) = (NEVER, NEVER);
+        let latest = NEVER;
+        let taken_over = NEVER;
         Self {
             clock,
             state: Mutex::new(State {
@@ -68,15 +67,14 @@ impl WriteClock {
         }
     }
 
-    /// The time by the clock alone.
+    /// The current time of the clock.
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.clock.now()
     }
 
-    /// Gives no date before this one any more, which another process gave to a change that is
-    /// committed.
+    /// Makes later dates follow `latest`, the date of a committed change of another process.
     ///
-    /// Disregards a date of a wrong clock.
+    /// Ignores a date of a wrong clock.
     pub(crate) fn come_after(&self, latest: DateTime<Utc>) {
         let now = self.clock.now();
         let mut state = self.state();
@@ -86,8 +84,8 @@ impl WriteClock {
         }
     }
 
-    /// Reserves a date for a change, later than `earlier`: the date of the last change of the same
-    /// record.
+    /// Reserves a date for a change. The date is later than `earlier`, the date of the record's
+    /// last change.
     pub(crate) fn reserve(self: &Arc<Self>, earlier: Option<DateTime<Utc>>) -> ReservedDate {
         let now = self.clock.now();
         let mut state = self.state();
@@ -112,8 +110,9 @@ impl WriteClock {
         reserved(date, Status::Reserved)
     }
 
-    /// Lets one change in each millisecond follow a date of another clock, so that such dates get
-    /// no further ahead.
+    /// Uses a date of another clock for a change. Returns how long the change must wait if another
+    /// change did so in the same millisecond; the limit keeps such dates from running further
+    /// ahead.
     fn take_over(&self) -> Result<(), Duration> {
         let now = self.clock.now();
         let mut state = self.state();
@@ -130,21 +129,21 @@ impl WriteClock {
         }
     }
 
-    // A poisoned lock is no harm: no code that holds it can panic half-way.
+    // No code that holds the lock can panic, so a poisoned lock guards a complete value.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Forgets the dates of a wrong clock, so that later ones follow the clock as it is now.
+    /// Drops the dates of a wrong clock, so that later dates follow the present clock.
     fn follow(&mut self, now: DateTime<Utc>) {
         self.reserved
             .retain(|date, _| !is_of_wrong_clock(*date, now));
         if is_of_wrong_clock(self.latest, now) {
             log::warn!(
-                "the clock was set back: the last change is dated {}, and the clock says {}; later changes are dated by the \
-                 clock, so a client that polls by date may miss some of them",
+                "the clock was set back: the last change is dated {}, the clock shows {}; later changes follow the clock, \
+                 so clients that poll by date may miss some of them",
                 iso_8601::timestamp(self.latest),
                 iso_8601::timestamp(now)
             );
@@ -153,7 +152,7 @@ impl State {
         }
     }
 
-    /// The earliest date that another change may have.
+    /// The earliest possible date of another change.
     fn next(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         let (latest, changes) = match self.reserved.last_key_value() {
             Some((date, reserved)) if *date > self.latest => (*date, *reserved),
@@ -173,7 +172,7 @@ impl State {
         }
     }
 
-    /// Removes a job from those that may take a date.
+    /// Removes one reservation of a date.
     fn release(&mut self, date: DateTime<Utc>) {
         if let Entry::Occupied(mut jobs) = self.reserved.entry(date) {
             *jobs.get_mut() -= 1;
@@ -183,7 +182,7 @@ impl State {
         }
     }
 
-    /// Counts a change that has this date.
+    /// Counts a change with this date.
     fn count(&mut self, date: DateTime<Utc>) {
         match date.cmp(&self.latest) {
             Ordering::Greater => (self.latest, self.changes) = (date, 1),
@@ -193,13 +192,13 @@ impl State {
     }
 }
 
-/// Whether a date is so far ahead that the clock was wrong when the date was given, or is wrong
-/// now.
+/// Whether a date is so far ahead that the clock is wrong now, or was wrong when the date was
+/// given.
 fn is_of_wrong_clock(date: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     date - now > MAX_LEAD + MAX_WAIT
 }
 
-/// A date that a change may take. One that is not taken is given to another change.
+/// A date reserved for a change. An unused date becomes available to other changes.
 #[derive(Debug)]
 pub(crate) struct ReservedDate {
     clock: Arc<WriteClock>,
@@ -210,10 +209,9 @@ pub(crate) struct ReservedDate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Reserved,
-    /// Follows a date of a clock that was far ahead, and does not restrict the dates of other
-    /// records.
+    /// Follows a date of a clock that was far ahead. Does not affect the dates of other records.
     OfOtherClock,
-    /// Too far ahead; the change must wait for this time.
+    /// Too far ahead: the change must wait this long.
     NotDue(Duration),
     Taken,
 }
@@ -223,7 +221,7 @@ impl ReservedDate {
         self.date
     }
 
-    /// How long the change must wait for another date, when this one is too far ahead.
+    /// How long the change must wait for another date; `None` if this date can be used.
     pub(crate) fn wait(&self) -> Option<Duration> {
         match self.status {
             Status::NotDue(wait) => Some(wait),
@@ -231,12 +229,12 @@ impl ReservedDate {
         }
     }
 
-    /// Whether a change has the date.
+    /// Whether a change uses the date.
     pub(crate) fn is_taken(&self) -> bool {
         self.status == Status::Taken
     }
 
-    /// Leaves the date to another change, unless a change has it.
+    /// Makes the date available to other changes, unless a change uses it.
     pub(crate) fn give_back(&mut self) {
         if self.status == Status::Reserved {
             self.clock.state().release(self.date);
@@ -244,7 +242,7 @@ impl ReservedDate {
         }
     }
 
-    /// Gives the date to a change.
+    /// Uses the date for a change.
     ///
     /// # Errors
     ///

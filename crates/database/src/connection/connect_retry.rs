@@ -1,5 +1,5 @@
-//! Retries to connect while a PostgreSQL server has no free connection. Other servers of the
-//! register return theirs when they do not use them.
+//! Retries connecting while a PostgreSQL server has no free connection. Other servers of the
+//! register close connections that they do not use.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use super::database_connection::DatabaseConnection;
 use crate::error::DatabaseError;
 
-/// How long to wait before a server that had no connection left is asked again.
+/// The pause between two attempts.
 const NO_CONNECTION_PAUSE: Duration = Duration::from_millis(500);
 
-/// Tries until the server has a connection left, within a time.
+/// Calls `establish` until it returns something other than [`DatabaseError::NoConnectionLeft`], or
+/// until `patience` has passed.
 pub(super) fn connect_with_retry(
     patience: Duration,
     mut establish: impl FnMut() -> Result<DatabaseConnection, DatabaseError>,
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_waited_for_while_the_server_has_none_left() {
+    fn connecting_retries_while_server_has_no_free_connection() {
         let mut refusals = 2;
         let made = connect_with_retry(Duration::from_secs(60), || {
             refusals -= 1;
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_a_server_without_a_connection_left_is_waited_for() {
+    fn connecting_does_not_retry_after_deadline_or_other_errors() {
         for (patience, no_connection_left) in
             [(Duration::ZERO, true), (Duration::from_secs(60), false)]
         {

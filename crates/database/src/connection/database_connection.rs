@@ -8,7 +8,7 @@ use postgres_client::PostgresConnection;
 
 /// A connection to one of the two databases.
 ///
-/// PostgreSQL stands first: diesel tries the variants in order, and SQLite takes any string for a
+/// PostgreSQL must be first: diesel tries the variants in order, and SQLite accepts any string as a
 /// path.
 #[derive(diesel::MultiConnection)]
 pub enum DatabaseConnection {

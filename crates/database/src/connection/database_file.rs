@@ -1,13 +1,13 @@
-//! The file of a SQLite database: whether it is still the one that was opened, and whether there
-//! should be one.
+//! The file of a SQLite database. Detects that the file was deleted, moved or replaced, and that it
+//! is missing.
 //!
-//! A connection goes on with a file that was deleted, moved or replaced: what it commits is gone
-//! when it is closed, or stands in a file that no one opens again. So the store compares device and
-//! inode of the paths with those at its start, for the database and the two files that SQLite keeps
-//! beside it, before each group of writes, at each probe and for each new connection.
+//! A connection keeps working on a file that was deleted, moved or replaced, and its later commits
+//! are lost. The store therefore compares device and inode of the paths with those at its start,
+//! for the database and the two files that SQLite keeps beside it: before each group of writes, at
+//! each probe and for each new connection.
 //!
-//! A marker beside the database records that a register was created there. A later start that finds
-//! the marker without the database must not create an empty one in its place.
+//! A marker file beside the database records that a register was created there. If a later start
+//! finds the marker without the database, it must not create an empty database.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -23,29 +23,29 @@ use diesel::{Connection as _, ConnectionError, SqliteConnection};
 use crate::error::DatabaseError;
 use crate::owner_only;
 
-/// How long a connection waits for another one to release a lock.
+/// How long a connection waits for a lock.
 pub(super) const BUSY_TIMEOUT_MS: u32 = 5_000;
-/// What the name of the marker has behind that of the database.
+/// The suffix of the marker file.
 const MARKER_SUFFIX: &str = ".marker";
-/// What the names of the files have that SQLite keeps beside a database in WAL mode.
+/// The suffixes of the files that SQLite keeps beside a database in WAL mode.
 const WAL_SUFFIXES: [&str; 2] = ["-wal", "-shm"];
 
-/// How long a connection waits before it tries again to bring a new file into WAL mode.
+/// The pause before another attempt to enable WAL mode.
 const WAL_RETRY_PAUSE: Duration = Duration::from_millis(5);
-/// What the page cache of a connection takes that no job uses, in KiB.
+/// The size of the page cache of [`KeptOpen`], in KiB.
 const KEPT_OPEN_CACHE_KIB: u32 = 8;
 
 /// The file of a SQLite database. All connections of a store share it.
 pub(super) struct DatabaseFile {
     path: PathBuf,
-    /// The database and the files beside it when the store was opened. Unset for connections
-    /// without a store.
+    /// The database and the files beside it, as they were when the store was opened. Unset for
+    /// connections without a store.
     opened: OnceLock<Vec<OpenedFile>>,
     /// Whether the last comparison found a difference.
     has_changed: AtomicBool,
 }
 
-/// A connection that no job uses. SQLite removes the files beside a database when the last
+/// An unused connection that keeps the files beside the database: SQLite removes them when the last
 /// connection is closed.
 pub(crate) struct KeptOpen {
     _connection: Mutex<SqliteConnection>,
@@ -70,8 +70,8 @@ impl DatabaseFile {
         &self.path
     }
 
-    /// Makes a connection that may write. Creates a database that is absent, in a folder that is
-    /// made if need be, unless a marker shows that it was created before.
+    /// Makes a connection that may write. Creates a missing database and its folder, unless a
+    /// marker shows that the database existed before.
     ///
     /// # Errors
     ///
@@ -86,34 +86,35 @@ impl DatabaseFile {
                 source,
             })?;
         }
-        // SQLite would make the file with the mode that the umask leaves, and gives the files next
-        // to it the same mode.
+        // SQLite would create the file with the mode that the umask leaves. It gives the files
+        // beside the database the same mode as the database.
         owner_only::create_file(&self.path).map_err(|error| connection_error(error.to_string()))?;
         let mut connection = SqliteConnection::establish(&self.path.to_string_lossy())
             .map_err(DatabaseError::Connection)?;
-        // The timeout stands first, so that the change of the journal mode waits too. One statement
-        // at a time: SQLite otherwise compiles them all before the first has run.
+        // The timeout comes first, so that the change of the journal mode waits too. The statements
+        // are executed one at a time, because SQLite would otherwise compile them all before the
+        // first has run.
         connection.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"))?;
         enter_wal_mode(&mut connection)?;
         connection.batch_execute("PRAGMA synchronous = FULL")?;
         connection.batch_execute("PRAGMA foreign_keys = ON")?;
-        // No memory map instead: what it takes is not bounded by this, and a file that is cut short
-        // under it ends the process.
+        // A memory map would not be limited by this size, and truncating a mapped file crashes the
+        // process.
         connection.batch_execute(&format!("PRAGMA cache_size = -{page_cache_kib}"))?;
         // The file may have been replaced while it was opened.
         self.require_unchanged()?;
         Ok(connection)
     }
 
-    /// Makes a connection that keeps the files in use, and records which they are: from then on
-    /// they are compared.
+    /// Makes a connection that keeps the files in use, and records the identity of the files for
+    /// later comparisons.
     ///
     /// # Errors
     ///
-    /// As [`DatabaseFile::connect`].
+    /// Like [`DatabaseFile::connect`].
     pub(super) fn keep_open(&self) -> Result<KeptOpen, DatabaseError> {
         let mut connection = self.connect(KEPT_OPEN_CACHE_KIB)?;
-        // SQLite makes the files beside the database when it first reads.
+        // The first read creates the files beside the database.
         connection.batch_execute("SELECT count(*) FROM sqlite_schema")?;
         self.record_opened()
             .map_err(|error| connection_error(format!("{}: {error}", self.path.display())))?;
@@ -123,7 +124,7 @@ impl DatabaseFile {
     }
 
     fn record_opened(&self) -> io::Result<()> {
-        // SQLite keeps its files beside the target of a link.
+        // SQLite keeps its files beside the target of a symbolic link.
         let database = self.path.canonicalize()?;
         let beside = WAL_SUFFIXES.map(|suffix| with_suffix(&database, suffix));
         let opened = [self.path.clone()]
@@ -135,8 +136,8 @@ impl DatabaseFile {
         Ok(())
     }
 
-    /// Fails while the path, or one of a file beside it, leads to another file than the recorded
-    /// one, or to none. Logs each change of that once.
+    /// Fails while the path of the database, or of a file beside it, does not lead to the recorded
+    /// file. Logs when this begins and when it ends.
     ///
     /// # Errors
     ///
@@ -151,7 +152,7 @@ impl DatabaseFile {
             None => {
                 if had_changed {
                     log::warn!(
-                        "{} is the file again that this server has open; writes go on",
+                        "{} is the open database file again; accepting writes",
                         self.path.display()
                     );
                 }
@@ -171,7 +172,7 @@ impl DatabaseFile {
         }
     }
 
-    /// Fails where a register was created and its file is absent or empty.
+    /// Fails if there is a marker and the database file is missing or empty.
     ///
     /// # Errors
     ///
@@ -191,7 +192,7 @@ impl DatabaseFile {
         Ok(())
     }
 
-    /// Writes the marker beside the database, unless there is one.
+    /// Writes the marker, unless it exists.
     ///
     /// # Errors
     ///
@@ -243,10 +244,10 @@ fn connection_error(text: String) -> DatabaseError {
     DatabaseError::Connection(ConnectionError::BadConnection(text))
 }
 
-/// Brings a new file into WAL mode, where it then stays.
+/// Enables WAL mode. The mode is a property of the file.
 ///
-/// When several processes do so at once, SQLite refuses all but one without any regard to the busy
-/// timeout.
+/// Retries for the busy timeout, which SQLite does not apply here: if several processes enable WAL
+/// mode at once, it refuses all but one at once.
 fn enter_wal_mode(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
     let deadline = Instant::now() + Duration::from_millis(u64::from(BUSY_TIMEOUT_MS));
     loop {
@@ -260,7 +261,7 @@ fn enter_wal_mode(connection: &mut SqliteConnection) -> Result<(), DatabaseError
     }
 }
 
-/// The file of the same name with something behind it.
+/// The path with a suffix appended to the file name.
 fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);

@@ -1,8 +1,8 @@
-//! Expressions whose SQL is fixed. Each has its own type, so that a statement with one in it stays
-//! prepared; a statement with `sql(..)` in it does not.
+//! Expressions with fixed SQL. Each has its own type, so statements with such expressions stay
+//! prepared; statements with `sql(..)` do not.
 
-/// Declares expressions: the type of each, and its SQL on PostgreSQL and on SQLite. One without SQL
-/// for SQLite can be used on PostgreSQL alone.
+/// Declares expressions, each with its SQL type and its SQL on PostgreSQL and on SQLite. Without
+/// SQL for SQLite, an expression compiles for PostgreSQL only.
 #[macro_export]
 macro_rules! fixed_expressions {
     ($($(#[doc = $doc:literal])+ $visibility:vis $name:ident: $type:ty = $postgres:expr $(, sqlite: $sqlite:expr)?;)+) => {$(

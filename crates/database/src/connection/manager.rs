@@ -1,4 +1,5 @@
-//! Opens connections with the settings of their purpose; the manager of the pools.
+//! Opens connections with settings for their purpose. [`Connections`] is also the manager of the
+//! pools.
 
 use std::fmt;
 use std::path::Path;
@@ -16,53 +17,53 @@ use super::database_connection::DatabaseConnection;
 use super::database_file::{BUSY_TIMEOUT_MS, DatabaseFile, KeptOpen};
 use crate::error::DatabaseError;
 
-/// How long a statement of a job waits for a lock on PostgreSQL before the job is undone and run
-/// again.
+/// How long a statement of a job waits for a lock on PostgreSQL. After that the job is rolled back
+/// and run again.
 const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long each step of a look at whether PostgreSQL answers may take.
+/// The time limit of each step of a probe of PostgreSQL.
 pub const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a connection to a read-only server is used before one that writes is looked for again.
+/// How long a connection to a read-only server is used before the pool looks for a writable server
+/// again.
 const READ_ONLY_LIFETIME: Duration = Duration::from_secs(2);
 
-/// How long PostgreSQL goes on with a statement or a transaction of a job whose server has given it
-/// up.
+/// How long PostgreSQL runs a statement or keeps an idle transaction of a job. This ends the work
+/// of servers that stopped waiting.
 const JOB_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the page caches of all connections of one use take together, at most, in KiB.
+/// The total size of the page caches of all connections with one purpose, in KiB.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageCaches(u32);
 
 impl PageCaches {
-    /// Look-ups by key, which are most requests.
+    /// For look-ups by key, which are most requests.
     pub(crate) const LOOK_UPS: Self = Self(8 * 1024);
-    /// The pool, for lists.
+    /// For the pool, which serves lists.
     pub(crate) const POOL: Self = Self(16 * 1024);
-    /// The writer, which reads what it changes.
+    /// For the writer, which reads what it changes.
     pub(crate) const WRITER: Self = Self(4 * 1024);
 }
 
-/// What the page cache of any other connection takes, at most, in KiB; SQLite's default.
+/// The size of the page cache of any other connection, in KiB; SQLite's default.
 const DEFAULT_PAGE_CACHE_KIB: u32 = 2_000;
 
-/// The encoding of a database of PostgreSQL.
+/// The required encoding of a PostgreSQL database.
 const ENCODING: &str = "UTF8";
 
-/// The SQLSTATE of a server that has no room for another connection.
+/// The SQLSTATE of a server without a free connection: `too_many_connections`.
 const TOO_MANY_CONNECTIONS: &str = "53300";
 
-/// Makes connections to the database that an address names; the manager of a pool.
+/// Makes connections to the database at an address. Manages the connections of a pool.
 #[derive(Clone)]
 pub struct Connections {
     address: Arc<Address>,
-    /// Which server will do for those of a pool.
+    /// Which server the connections of a pool need.
     node: Node,
-    /// How often connections were found to be lost. Those of a pool that are older are not used
-    /// again.
+    /// The number of times that a connection was found to be lost. Pools drop connections of
+    /// earlier generations.
     generation: Arc<AtomicU64>,
-    /// What the page cache of one connection to SQLite takes, at most, in KiB.
+    /// The size of the page cache of one SQLite connection, in KiB.
     page_cache_kib: u32,
-    /// How long [`Connections::establish`] waits for a server of PostgreSQL that has no connection
-    /// left.
+    /// How long [`Connections::establish`] waits for a PostgreSQL server without a free connection.
     wait: Duration,
 }
 
@@ -75,27 +76,27 @@ enum Address {
 pub struct PooledConnection {
     pub connection: DatabaseConnection,
     made: Instant,
-    /// The generation before it was made.
+    /// The generation when the connection was made.
     generation: u64,
 }
 
 impl Connections {
-    /// Understands a database address.
+    /// Parses a database address.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::UnknownAddress`] for any scheme but `sqlite`, `postgres` and `postgresql`, and for a SQLite
-    /// address without a file: a database in memory would be another one for each connection.
-    /// [`DatabaseError::IsFolder`]. [`DatabaseError::Connection`] for an address of PostgreSQL with
-    /// a part that cannot be used.
+    /// - [`DatabaseError::UnknownAddress`] for any scheme but `sqlite`, `postgres` and
+    ///   `postgresql`, and for a SQLite address without a file. Databases in memory are rejected,
+    ///   because each connection would have its own.
+    /// - [`DatabaseError::IsFolder`] for a folder.
+    /// - [`DatabaseError::Connection`] for an invalid PostgreSQL address.
     pub fn from_url(url: &str) -> Result<Self, DatabaseError> {
         let address = match url.split_once("://") {
             Some(("postgres" | "postgresql", _)) => {
                 Address::Postgres(url.parse().map_err(connection_error)?)
             }
             Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
-                // SQLite reads a name that begins with "file:" as a URI; behind a folder it is a
-                // name like any other.
+                // SQLite parses a name that begins with "file:" as a URI, but not behind a folder.
                 let path = Path::new(".").join(path);
                 if path.is_dir() {
                     return Err(DatabaseError::IsFolder(path));
@@ -113,7 +114,7 @@ impl Connections {
         })
     }
 
-    /// Limits the number of connections, which share the memory for page caches.
+    /// Divides the memory for page caches among this number of connections.
     pub(crate) fn sharing(&self, PageCaches(together): PageCaches, connections: u32) -> Self {
         Self {
             page_cache_kib: together / connections.max(1),
@@ -121,8 +122,8 @@ impl Connections {
         }
     }
 
-    /// Waits up to this time for a PostgreSQL server without a free connection. Other servers of
-    /// the register close their unused connections.
+    /// Makes [`Connections::establish`] wait up to this time for a PostgreSQL server without a free
+    /// connection. Other servers of the register close their unused connections.
     pub fn waiting(&self, wait: Duration) -> Self {
         Self {
             wait,
@@ -130,7 +131,7 @@ impl Connections {
         }
     }
 
-    /// Makes connections that write.
+    /// Makes the pools connect only to a server that accepts writes.
     pub fn for_writing(&self) -> Self {
         Self {
             node: Node::Writable,
@@ -138,8 +139,8 @@ impl Connections {
         }
     }
 
-    /// Lets pools use no connection again that was made before now: one of them was found to be
-    /// lost, and the others may lead to the same server.
+    /// Makes pools drop all connections made before now. Call this when a connection was lost: the
+    /// others may lead to the same server.
     pub fn invalidate(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
     }
@@ -149,7 +150,7 @@ impl Connections {
         matches!(*self.address, Address::Sqlite(_))
     }
 
-    /// The file of a SQLite database.
+    /// The file of a SQLite database; `None` on PostgreSQL.
     pub fn file(&self) -> Option<&Path> {
         match &*self.address {
             Address::Postgres(_) => None,
@@ -157,8 +158,8 @@ impl Connections {
         }
     }
 
-    /// What to call the database in a message. The address of a server is not shown: it may hold a
-    /// password.
+    /// The name of the database in messages. Omits the address of a server, because the address may
+    /// contain a password.
     pub fn display_name(&self) -> String {
         self.file().map_or_else(
             || "the database".to_owned(),
@@ -166,7 +167,7 @@ impl Connections {
         )
     }
 
-    /// Makes a connection to a database that exists, and changes nothing in doing so.
+    /// Makes a connection to an existing database, without creating or changing a file.
     ///
     /// # Errors
     ///
@@ -177,7 +178,7 @@ impl Connections {
         };
         file.require_not_gone()?;
         let path = file.path();
-        // SQLite creates an absent file, and WAL mode is a change of the file.
+        // SQLite would create a missing file, and enabling WAL mode would change the file.
         if !path.is_file() {
             return Err(DatabaseError::Absent(path.to_owned()));
         }
@@ -187,13 +188,12 @@ impl Connections {
         Ok(DatabaseConnection::Sqlite(connection))
     }
 
-    /// Makes a connection that keeps the files of a SQLite database in use, and records which they
-    /// are. From then on no connection is made to other files under their names. `None` on
-    /// PostgreSQL.
+    /// Makes a connection that keeps the files of a SQLite database in use, and records their
+    /// identity. Later connections to replaced files fail. `None` on PostgreSQL.
     ///
     /// # Errors
     ///
-    /// As [`Connections::establish`].
+    /// Like [`Connections::establish`].
     pub(crate) fn keep_open(&self) -> Result<Option<KeptOpen>, DatabaseError> {
         let Address::Sqlite(file) = &*self.address else {
             return Ok(None);
@@ -201,7 +201,7 @@ impl Connections {
         file.keep_open().map(Some)
     }
 
-    /// Fails while the files of a SQLite database are not those of [`Connections::keep_open`].
+    /// Fails while the files of a SQLite database differ from those of [`Connections::keep_open`].
     ///
     /// # Errors
     ///
@@ -213,8 +213,8 @@ impl Connections {
         }
     }
 
-    /// Records beside a SQLite database that it was created, so that it is not created again where
-    /// it is lost.
+    /// Writes a marker beside a SQLite database, so that a lost database is not replaced by an
+    /// empty one.
     ///
     /// # Errors
     ///
@@ -226,13 +226,13 @@ impl Connections {
         }
     }
 
-    /// Makes a connection that may write. Creates a SQLite database that is absent, unless it was
-    /// created before.
+    /// Makes a connection that may write. Creates a missing SQLite database, unless it existed
+    /// before.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::Connection`] or [`DatabaseError::Folder`] with the cause; [`DatabaseError::DatabaseGone`];
-    /// [`DatabaseError::DatabaseFileChanged`].
+    /// [`DatabaseError::Connection`] or [`DatabaseError::Folder`] with the cause;
+    /// [`DatabaseError::DatabaseGone`]; [`DatabaseError::DatabaseFileChanged`].
     pub fn establish(&self) -> Result<DatabaseConnection, DatabaseError> {
         match &*self.address {
             Address::Postgres(address) => {
@@ -251,11 +251,11 @@ impl Connections {
         }
     }
 
-    /// Makes a connection that checks whether the database answers in time.
+    /// Makes a connection with short time limits, to check that the database answers.
     ///
     /// # Errors
     ///
-    /// As [`Connections::establish`].
+    /// Like [`Connections::establish`].
     pub fn establish_for_probe(&self) -> Result<DatabaseConnection, DatabaseError> {
         let Address::Postgres(address) = &*self.address else {
             return self.establish();
@@ -272,13 +272,12 @@ impl Connections {
         Ok(connection)
     }
 
-    /// Makes a connection for a pool: on SQLite one that only reads, since a write through it would
-    /// wait for, or starve, the writer's thread; on PostgreSQL one for the purpose of the pool. Its
-    /// statements are counted.
+    /// Makes a connection for a pool, whose statements are counted. On SQLite it is read-only,
+    /// because a write through it would compete with the write thread for the lock.
     ///
     /// # Errors
     ///
-    /// As [`Connections::establish`].
+    /// Like [`Connections::establish`].
     pub fn establish_for_pool(&self) -> Result<DatabaseConnection, DatabaseError> {
         let mut connection = match &*self.address {
             Address::Postgres(address) => {
@@ -309,8 +308,8 @@ fn establish_postgres(
 ) -> Result<DatabaseConnection, DatabaseError> {
     let connection =
         PostgresConnection::connect(address, &session, node).map_err(connection_error)?;
-    // PostgreSQL refuses the characters that another encoding lacks only when a client sends one,
-    // such as in a name.
+    // With another encoding, PostgreSQL would reject characters that it lacks, such as in a name,
+    // only when a client sends one.
     if connection.encoding() != ENCODING {
         return Err(DatabaseError::DatabaseEncoding {
             encoding: connection.encoding().to_owned(),
@@ -349,8 +348,8 @@ impl r2d2::ManageConnection for Connections {
         })
     }
 
-    /// Asks nothing: a connection that fails at its first statement is replaced, and the job run
-    /// again.
+    /// Sends no query: if a connection fails at its first statement, the job gets another
+    /// connection and runs again.
     fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), PoolError> {
         let is_old = pooled.generation != self.generation.load(Ordering::Relaxed);
         let is_old_and_read_only =
@@ -367,7 +366,7 @@ impl r2d2::ManageConnection for Connections {
     }
 }
 
-/// Error of opening or keeping a connection. The pool passes on only the text, so the text includes
+/// Failure to open or reuse a connection. The pool passes on only the text, so the text includes
 /// all causes.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
@@ -401,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_no_known_form_is_refused_without_being_shown() {
+    fn unknown_address_is_rejected_without_being_shown() {
         for url in [
             "mysql://me:secret@host/db",
             "register.db",
@@ -417,13 +416,13 @@ mod tests {
     }
 
     #[test]
-    fn the_debug_form_of_connections_hides_the_password() {
+    fn debug_output_of_connections_hides_password() {
         let connections = Connections::from_url("postgres://me:secret@host/db").unwrap();
         assert_eq!(format!("{connections:?}"), "Connections(postgres)");
     }
 
     #[test]
-    fn the_page_caches_of_all_connections_take_32_mib_together() {
+    fn page_caches_of_all_connections_take_32_mib() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("register.db").display());
         let connections = Connections::from_url(&url).unwrap();
@@ -432,11 +431,11 @@ mod tests {
             let PageCache { size } = size
                 .get_result(&mut connections.establish().unwrap())
                 .unwrap();
-            // A negative size is one in KiB.
+            // SQLite reports a size in KiB as a negative number.
             assert!(size < 0, "{size}");
             -size
         };
-        // The probe and what is done once have a connection each that is like that of a command.
+        // The probe and one-off operations each have a connection like that of a command.
         let others = 2 * size(&connections);
         for count in [1_u32, 3, 13, 64] {
             let uses = [PageCaches::LOOK_UPS, PageCaches::POOL, PageCaches::WRITER];
@@ -455,7 +454,7 @@ mod tests {
         size: i64,
     }
 
-    /// Connections to what became a folder afterwards.
+    /// Connections to a file that was replaced by a folder.
     fn unopened(folder: &TempDir) -> Connections {
         let path = folder.path().join("register.db");
         let connections = Connections::from_url(&format!("sqlite://{}", path.display())).unwrap();
@@ -464,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_of_a_failed_connection_is_kept() {
+    fn failed_connection_keeps_its_cause() {
         let folder = tempfile::tempdir().unwrap();
         let error = unopened(&folder).establish().err().unwrap();
         let DatabaseError::Connection(cause) = error else {
@@ -474,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pool_says_why_it_has_no_connection() {
+    fn pool_error_names_cause() {
         let folder = tempfile::tempdir().unwrap();
         let text = r2d2::ManageConnection::connect(&unopened(&folder))
             .err()
@@ -487,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sqlite_file_is_made_with_its_folder_and_not_those_above() {
+    fn sqlite_file_is_created_with_its_folder_only() {
         let folder = tempfile::tempdir().unwrap();
         let establish = |name: &str| {
             let url = format!("sqlite://{}", folder.path().join(name).display());
@@ -504,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_sqlite_database_is_readable_by_its_owner_only() {
+    fn new_sqlite_database_is_readable_by_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/register.db");
         let mut connection = Connections::from_url(&format!("sqlite://{}", path.display()))

@@ -1,7 +1,8 @@
-//! Statements of SQLite that begin and end transactions and savepoints or look at their state, and
-//! stay prepared.
+//! SQLite statements that begin and end transactions and savepoints or read their state, and stay
+//! prepared.
 //!
-//! diesel keeps a statement prepared that has its own type, and prepares text at each execution.
+//! diesel keeps statements prepared that have their own type, but prepares text at each
+//! execution.
 
 use diesel::connection::{
     AnsiTransactionManager, TransactionDepthChange, TransactionManager as _,
@@ -27,21 +28,21 @@ pub struct Commit;
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RollBack;
 
-/// Opens the savepoint around a job of the writer: the first one inside a transaction, by the name
-/// that diesel gives it.
+/// Opens the savepoint around a job of the writer. The name is diesel's name for the first
+/// savepoint in a transaction.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct OpenSavepoint;
 
-/// Takes back what was done since the savepoint was opened, and leaves it open.
+/// Rolls back to the savepoint, which stays open.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct RollBackToSavepoint;
 
-/// Closes the savepoint, and keeps what was done.
+/// Releases the savepoint and keeps its changes.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct ReleaseSavepoint;
 
-/// The number of the state of the file that the transaction sees. It is another one after each
-/// commit of another connection, of any process, and means something on one connection only.
+/// The version of the file that the transaction sees. Changes with each commit of another
+/// connection, in any process. Comparable only on one connection.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct DataVersion;
 
@@ -73,7 +74,7 @@ statements! {
 }
 
 impl DatabaseConnection {
-    /// Runs one of the statements on SQLite, and nothing on PostgreSQL.
+    /// Runs one of these statements on SQLite. Does nothing on PostgreSQL.
     pub fn run_prepared(
         &mut self,
         statement: impl QueryFragment<Sqlite> + QueryId + RunQueryDsl<SqliteConnection>,
@@ -84,20 +85,20 @@ impl DatabaseConnection {
         statement.execute(inner).map(|_| ())
     }
 
-    /// Opens the first savepoint inside a transaction on SQLite, as diesel's transaction manager
-    /// does, which prepares the statement each time; nothing on PostgreSQL.
+    /// Opens the first savepoint in a transaction on SQLite, like diesel's transaction manager but
+    /// with a prepared statement. Does nothing on PostgreSQL.
     pub fn open_savepoint(&mut self) -> Result<(), DieselError> {
         self.run_prepared(OpenSavepoint)?;
         self.change_depth(TransactionDepthChange::IncreaseDepth)
     }
 
-    /// Takes back what was done since the savepoint was opened, and leaves it open. A failure
-    /// shows, which diesel may take for a success.
+    /// Rolls back to the savepoint, which stays open. Reports failures that diesel may treat as a
+    /// success.
     pub fn roll_back_to_savepoint(&mut self) -> Result<(), DieselError> {
         self.run_prepared(RollBackToSavepoint)
     }
 
-    /// Closes the savepoint, and keeps what was done.
+    /// Releases the savepoint and keeps its changes.
     pub fn release_savepoint(&mut self) -> Result<(), DieselError> {
         self.run_prepared(ReleaseSavepoint)?;
         self.change_depth(TransactionDepthChange::DecreaseDepth)

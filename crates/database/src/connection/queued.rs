@@ -1,5 +1,5 @@
 //! Queues queries. On PostgreSQL a queued query is sent together with the next statement, so that
-//! the two take one round trip.
+//! both take one round trip.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use postgres_client::{PostgresConnection, QueuedRows};
 use super::database_connection::DatabaseConnection;
 use crate::error::DatabaseError;
 
-/// A queued query; [`QueryQueue::take`] returns its rows.
+/// A queued query. [`QueryQueue::take`] returns its rows.
 #[must_use]
 pub struct QueuedQuery<Q, U> {
     query: Q,
@@ -25,12 +25,12 @@ enum QueuedState<U> {
     Sent(QueuedRows, PhantomData<U>),
 }
 
-/// A borrowed query: a queued query is made twice, to send it and to read its rows.
+/// A borrowed query. A queued query is used twice: to send it and to read its rows.
 pub struct Borrowed<'a, Q>(&'a Q);
 
 /// A connection that queues queries.
 pub trait QueryQueue: Connection + Sized {
-    /// The connection to PostgreSQL that it is or holds.
+    /// The connection to PostgreSQL; `None` on SQLite.
     fn postgres(&mut self) -> Option<&mut PostgresConnection>;
 
     /// Queues a query on PostgreSQL, and runs it at once on SQLite.
@@ -44,7 +44,7 @@ pub trait QueryQueue: Connection + Sized {
         let loaded = Borrowed(&query)
             .internal_load(self)
             .and_then(|rows| rows.collect::<QueryResult<_>>());
-        // Before an error is returned: the queue must not take the query that follows.
+        // Must come before the error is returned: otherwise a later call would take these rows.
         let sent = self.postgres().and_then(PostgresConnection::queued);
         let loaded = loaded?;
         let rows = sent.map_or(QueuedState::Loaded(loaded), |rows| {
@@ -53,8 +53,8 @@ pub trait QueryQueue: Connection + Sized {
         Ok(QueuedQuery { query, rows })
     }
 
-    /// Returns the rows of a queued query. On PostgreSQL this waits for them unless a later
-    /// statement was answered.
+    /// Returns the rows of a queued query. If no later statement was answered, this waits for
+    /// PostgreSQL.
     fn take<Q, U>(&mut self, queued: QueuedQuery<Q, U>) -> Result<Vec<U>, DatabaseError>
     where
         for<'q> Borrowed<'q, Q>: LoadQuery<'q, Self, U>,

@@ -4,7 +4,7 @@ use diesel::connection::{Connection as _, Instrumentation, InstrumentationEvent}
 
 use super::database_connection::DatabaseConnection;
 
-/// Counts statements, and passes events on: a connection has room for one listener.
+/// Counts statements and forwards events, because a connection has only one listener.
 struct StatementCounter {
     statements: u64,
     listener: Box<dyn Instrumentation>,
@@ -20,7 +20,7 @@ impl Instrumentation for StatementCounter {
 }
 
 impl DatabaseConnection {
-    /// Counts statements from now on, for [`DatabaseConnection::statements`]. The listener hears of
+    /// Starts to count statements, for [`DatabaseConnection::statements`]. The listener receives
     /// each event.
     pub fn count_statements(&mut self, listener: impl Instrumentation) {
         self.set_instrumentation(StatementCounter {
@@ -29,8 +29,8 @@ impl DatabaseConnection {
         });
     }
 
-    /// The number of statements since they have been counted, also of those that failed; 0 if they
-    /// are not counted.
+    /// The number of statements since counting began, including failed ones; 0 if they are not
+    /// counted.
     pub fn statements(&mut self) -> u64 {
         self.instrumentation()
             .downcast_ref::<StatementCounter>()

@@ -1,9 +1,9 @@
-//! Queries whose SQL follows from their type alone.
+//! Queries whose SQL is determined by their type.
 //!
-//! Before each execution diesel walks through a query to see whether it may stay prepared. Of such
-//! a query it always may, and the walk through all columns of a row takes longer than to look the
-//! statement up. On SQLite that spares queries which return rows: to execute one, diesel still
-//! walks through a reference to it.
+//! Before each execution diesel walks through a query to check whether it may stay prepared. A
+//! static query always may, and this walk takes longer than finding the prepared statement if a row
+//! has many columns. On SQLite only queries that return rows benefit: for other statements diesel
+//! still walks through the query.
 
 use std::marker::PhantomData;
 
@@ -11,12 +11,12 @@ use diesel::backend::Backend;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 
-/// A query that stays prepared; made by [`static_query`].
+/// A query that stays prepared. Made by [`static_query`].
 #[derive(Debug, Clone, Copy)]
 pub struct StaticQuery<Q>(Q);
 
-/// Lets a query stay prepared without a look at its parts. One whose SQL does not follow from its
-/// type does not compile.
+/// Makes a query stay prepared without a check at each execution. Does not compile for a query
+/// whose SQL is not determined by its type.
 pub fn static_query<Q: QueryId>(query: Q) -> StaticQuery<Q> {
     const {
         assert!(
@@ -48,7 +48,7 @@ impl<DB: Backend, Q: QueryFragment<DB>> QueryFragment<DB> for StaticQuery<Q> {
 
 impl<Q, Connection> RunQueryDsl<Connection> for StaticQuery<Q> {}
 
-/// An update that stays prepared; made by [`static_update`].
+/// An update that stays prepared. Made by [`static_update`].
 #[derive(Debug, Clone, Copy)]
 pub struct StaticUpdate<Id, Table, Filter, Changes> {
     table: Table,
@@ -57,9 +57,9 @@ pub struct StaticUpdate<Id, Table, Filter, Changes> {
     id: PhantomData<Id>,
 }
 
-/// Updates the rows of a table that pass a filter, by a statement that stays prepared. diesel's own
-/// update is prepared at each execution, since changes may leave out columns: the SQL of these must
-/// be the same whatever the values are, and `Id` is a type that belongs to this update alone.
+/// Updates the filtered rows of a table with a statement that stays prepared. diesel prepares its
+/// own updates at each execution, since changes may omit columns. Here the SQL of the changes must
+/// not depend on the values, and `Id` must be a type that only this update uses.
 pub fn static_update<
     Id: 'static,
     Table: QuerySource,

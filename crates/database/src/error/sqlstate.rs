@@ -1,5 +1,5 @@
-//! Which of the errors of storage an error of the database is: by SQLSTATE on PostgreSQL, by the
-//! message on SQLite.
+//! Maps errors of the database to [`DatabaseError`]: by SQLSTATE on PostgreSQL, by the message on
+//! SQLite.
 
 use diesel::result::Error as DieselError;
 use postgres_client::sqlstate;
@@ -7,12 +7,15 @@ use postgres_client::sqlstate;
 use super::DatabaseError;
 
 impl DatabaseError {
-    /// Whether the error is a lock timeout, or a collision of transactions.
+    /// Whether the error is a lock timeout or a conflict between transactions.
     pub fn is_contention(error: &DieselError) -> bool {
-        let of_postgres = sqlstate(error)
-            .is_some_and(|state| COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE);
-        of_postgres
-            || matches!(error, DieselError::DatabaseError(_, information) if information.message() == SQLITE_BUSY)
+        match (sqlstate(error), error) {
+            (Some(state), _) => COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE,
+            (None, DieselError::DatabaseError(_, information)) => {
+                information.message() == SQLITE_BUSY
+            }
+            (None, _) => false,
+        }
     }
 
     /// Classifies an error of PostgreSQL, or of its connection, by SQLSTATE (PostgreSQL manual,
@@ -35,7 +38,7 @@ impl DatabaseError {
                 Self::ConnectionLost(error)
             }
             (_, state) if FAULTS.contains(&state) => Self::from_fault(&error),
-            // insufficient_resources; program_limit_exceeded has no place here; query_canceled
+            // insufficient_resources, query_canceled. program_limit_exceeded is not temporary.
             ("53", _) | (_, "57014") => Self::ServerUnavailable(error),
             // system_error, internal_error of a server that is failing
             ("58" | "XX", _) => Self::ServerUnavailable(error),
@@ -43,13 +46,13 @@ impl DatabaseError {
         }
     }
 
-    /// What the database says names the object, and holds no values of rows.
+    /// The text of the database names the object and contains no values of rows.
     fn from_fault(error: &DieselError) -> Self {
         Self::DatabaseFault(error.to_string().into())
     }
 }
 
-/// The SQLSTATEs of a database that lacks what the register needs, or is damaged.
+/// The SQLSTATEs of a database that is damaged or lacks a requirement of the register.
 const FAULTS: [&str; 14] = [
     "3D000", // invalid_catalog_name
     "3F000", // invalid_schema_name
@@ -66,19 +69,18 @@ const FAULTS: [&str; 14] = [
     "XX001", // data_corrupted
     "XX002", // index_corrupted
 ];
-/// The SQLSTATEs of transactions that got into each other's way: `serialization_failure`,
-/// `deadlock_detected`.
+/// The SQLSTATEs of conflicts between transactions: `serialization_failure`, `deadlock_detected`.
 const COLLISIONS: [&str; 2] = ["40001", "40P01"];
 /// The SQLSTATE of a lock timeout: `lock_not_available`.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
 /// SQLite's message for a lock timeout.
 const SQLITE_BUSY: &str = "database is locked";
-/// How SQLite says that there is no room.
+/// SQLite's message for a full disk or database.
 const SQLITE_FULL: &str = "database or disk is full";
-/// How SQLite says that it can only read the file.
+/// SQLite's message for a read-only file.
 const SQLITE_READONLY: &str = "attempt to write a readonly database";
-/// How SQLite begins to say that the file lacks what the register needs, is damaged, or cannot be
-/// read.
+/// The beginnings of SQLite's messages for a file that is damaged, unreadable, or lacks a
+/// requirement of the register.
 const SQLITE_FAULTS: [&str; 11] = [
     "access permission denied",
     "database disk image is malformed",
@@ -92,17 +94,17 @@ const SQLITE_FAULTS: [&str; 11] = [
     "out of memory",
     "unable to open database file",
 ];
-/// How SQLite says that a table lacks a column, behind the name of the table.
+/// SQLite's message for a missing column, behind the name of the table.
 const SQLITE_NO_COLUMN: &str = " has no column named ";
 
-/// Sorts a refusal by the database into the variants of [`DatabaseError`].
+/// Maps an error of diesel to [`DatabaseError`].
 ///
-/// Most result codes of SQLite do not reach us through diesel, so the conditions that matter are
-/// known by their texts, which are constants in its source (`sqlite3ErrStr`).
+/// diesel does not pass on most result codes of SQLite, so the relevant conditions are recognised
+/// by their messages, which are constants in SQLite's source (`sqlite3ErrStr`).
 impl From<DieselError> for DatabaseError {
     fn from(error: DieselError) -> Self {
         if let DieselError::RollbackErrorOnCommit { commit_error, .. } = error {
-            // Nothing was left that could be rolled back; why the commit failed says more.
+            // The failed commit is the cause; the rollback failed because of it.
             return Self::from(*commit_error);
         }
         if let Some(state) = sqlstate(&error).map(str::to_owned) {
@@ -122,7 +124,7 @@ impl From<DieselError> for DatabaseError {
                 _ => {}
             }
         }
-        // One that diesel knows to be unusable.
+        // diesel marks an unusable connection this way.
         if matches!(error, DieselError::BrokenTransactionManager) {
             Self::ConnectionLost(error)
         } else {
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn file_of_sqlite_that_can_only_be_read_is_no_defect() {
+    fn read_only_sqlite_file_is_temporary_error() {
         let error = DatabaseError::from(refusal("attempt to write a readonly database"));
         assert!(
             matches!(error, DatabaseError::ReadOnly(_)) && error.is_temporary(),
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_of_a_file_of_sqlite_names_the_object() {
+    fn fault_of_sqlite_file_names_object() {
         for message in [
             "no such table: trainees",
             "table trainees has no column named state",
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_could_not_even_be_rolled_back_is_reported_by_its_own_failure() {
+    fn failed_rollback_after_commit_reports_commit_error() {
         let error = DieselError::RollbackErrorOnCommit {
             rollback_error: Box::new(refusal("cannot rollback - no transaction is active")),
             commit_error: Box::new(refusal("database is locked")),

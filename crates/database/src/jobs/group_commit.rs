@@ -1,14 +1,14 @@
-//! Group commit on PostgreSQL: writes that come at the same time share a transaction, its round
-//! trips and its commit.
+//! Group commit on PostgreSQL: concurrent writes share a transaction, its round trips and its
+//! commit.
 //!
-//! A write that finds no thread at work starts one. The thread runs the waiting writes one after
-//! the other in one transaction, then the writes that arrived during that, until none is left.
+//! A write starts a thread unless one is running. The thread runs the waiting writes one after the
+//! other in one transaction, then the writes that arrived during that time, until none is left.
 //!
-//! A group does not wait for locks. A write that would have to wait, or that fails, is run again
-//! alone, like any other job. If it has already changed something, or the COMMIT is refused, the
-//! whole group is rolled back, and each of its writes is run alone. No caller gets an answer before
-//! the commit has returned, not even a refusal: it may rest on what a neighbour had not yet
-//! committed.
+//! A group does not wait for locks. A write that fails, or that would have to wait for a lock, is
+//! run again alone, like any other job. If it has already changed something, or if COMMIT fails,
+//! the whole group is rolled back and each write runs alone. Every caller gets its answer after the
+//! commit, also a refusal, because the refusal may depend on uncommitted changes of another write
+//! in the group.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -27,18 +27,18 @@ use crate::jobs::job::{self, JobOutcome, JobReply};
 use crate::jobs::pool::JobPool;
 use crate::jobs::transaction::Transaction;
 
-/// How long a write waits for a group before it is run alone.
+/// How long a write waits for a group. After that it runs alone.
 const MAX_WAIT: Duration = Duration::from_millis(250);
 
 /// The end of a group that was not rolled back.
 struct Ended {
     /// The outcome of each write.
     outcomes: Vec<JobOutcome>,
-    /// Whether the group was committed, or why the outcome is not known.
+    /// `Ok` if the group was committed; the cause if the outcome is unknown.
     committed: Result<(), Arc<DieselError>>,
 }
 
-/// The thread's right to take waiting writes. Dropped early, it returns each waiting write to its
+/// The thread's right to take waiting writes. An early drop returns each waiting write to its
 /// caller, which runs it alone.
 struct Lead {
     pool: Arc<JobPool>,
@@ -48,7 +48,7 @@ struct Lead {
 impl Lead {
     /// Runs groups until no write waits. Each group waits for a permit behind earlier jobs.
     fn run_groups(mut self, runtime: &Handle) {
-        while let Ok(_place) = runtime.block_on(self.pool.place(self.pool.deadline())) {
+        while let Ok(_permit) = runtime.block_on(self.pool.acquire(self.pool.deadline())) {
             let group = self.pool.groups.next();
             if group.is_empty() {
                 self.is_over = true;
@@ -82,13 +82,11 @@ impl JobPool {
         let (job, mut reply) = job::job(job);
         let (number, must_lead) = self.groups.add(job, deadline);
         if must_lead {
-            let (lead, runtime) = (
-                Lead {
-                    pool: Arc::clone(&self),
-                    is_over: false,
-                },
-                Handle::current(),
-            );
+            let runtime = Handle::current();
+            let lead = Lead {
+                pool: Arc::clone(&self),
+                is_over: false,
+            };
             spawn_blocking(move || lead.run_groups(&runtime));
         }
         let replied = match timeout(MAX_WAIT, &mut reply).await {
@@ -133,7 +131,7 @@ impl JobPool {
         }
     }
 
-    /// Runs the writes of a group and commits them; `None` if nothing was kept.
+    /// Runs the writes of a group and commits them; `None` if the group was rolled back.
     fn run_and_commit(&self, group: &mut [GroupMember]) -> Option<Ended> {
         let deadline = group.iter().filter_map(|member| member.deadline).min();
         let mut pooled = self.connection(deadline).ok()?;
@@ -141,7 +139,8 @@ impl JobPool {
         connection.set_deadline(deadline);
         let outcomes = catch_unwind(AssertUnwindSafe(|| self.run_members(connection, group)));
         let Ok(Some(outcomes)) = outcomes else {
-            // What cannot be rolled back is never committed either: the pool drops the connection.
+            // A failed rollback needs no handling: the pool drops the connection, so nothing is
+            // committed.
             match outcomes {
                 Ok(_) => drop(connection.roll_back()),
                 Err(_) => connection.close(),

@@ -20,7 +20,7 @@ struct Waiting {
     members: VecDeque<GroupMember>,
     /// The number of the last write that arrived.
     last: u64,
-    /// Whether a thread takes the writes.
+    /// Whether a thread is taking the writes.
     is_led: bool,
 }
 
@@ -51,7 +51,7 @@ impl GroupQueue {
             .is_some_and(|first| first.number <= number)
     }
 
-    /// Adds a write. Returns its number, and whether its caller must start a thread that takes
+    /// Adds a write. Returns its number, and whether the caller must start a thread that takes
     /// writes.
     pub(crate) fn add(&self, job: Box<dyn Job>, deadline: Option<Instant>) -> (u64, bool) {
         let mut waiting = self.lock();

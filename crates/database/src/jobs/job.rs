@@ -1,8 +1,6 @@
-//! A unit of work on its way through the store: its function, its answer, and the caller that waits
-//! for the answer.
+//! A job in the store: its function, its answer, and the caller that waits for the answer.
 //!
-//! Knows nothing of groups and commits. The answer rests here until the store says that it is
-//! final.
+//! The job keeps its answer until the store confirms the commit.
 
 use std::time::Duration;
 
@@ -12,36 +10,37 @@ use crate::error::{DatabaseError, JobError};
 use crate::jobs::job_times::JobTimer;
 use crate::jobs::transaction::Transaction;
 
-/// What a run of a job came to.
+/// The result of a run of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JobOutcome {
-    /// The changes of the job are to be kept.
+    /// The changes of the job must be committed.
     Keep,
-    /// The job refused its request. Nothing of it is kept.
+    /// The job refused its request. Its changes must be rolled back.
     Refuse,
-    /// The store failed. Nothing of the job is kept.
+    /// The store failed. The changes of the job must be rolled back.
     Fail,
-    /// The job is to be undone and run again after this time: its change cannot have a date yet.
+    /// The change cannot have a date yet. The job must be rolled back and run again after this
+    /// time.
     Wait(Duration),
 }
 
-/// A job whose types are forgotten, so that jobs of all kinds can stand in one queue.
+/// A job with erased types, so that one queue holds jobs of all kinds.
 pub(crate) trait Job: Send {
-    /// Runs the job and holds its answer back.
+    /// Runs the job and keeps its answer.
     fn run(&mut self, transaction: &mut Transaction<'_>) -> JobOutcome;
 
-    /// Gives the caller the job's answer when `outcome` is good, otherwise the error.
+    /// Sends the caller the job's answer if `outcome` is `Ok`, otherwise the error of `outcome`.
     fn answer(self: Box<Self>, outcome: Result<(), DatabaseError>);
 
-    /// Returns the job to its caller, which runs it alone. The changes of the job must be undone
-    /// before.
+    /// Returns the job to its caller, which runs it alone. The changes of the job must have been
+    /// rolled back.
     fn give_back(self: Box<Self>);
 }
 
-/// What the caller of a job gets, with the times of the job.
+/// The message to the caller of a job, with the times of the job.
 pub(crate) enum JobReply<T, E, F> {
     Answer(Result<T, E>, JobTimer),
-    /// The job, to be run by itself.
+    /// The job, which the caller must run alone.
     GivenBack(F, JobTimer),
 }
 
@@ -65,8 +64,8 @@ where
     (Box::new(job), receiver)
 }
 
-/// The answer of a job that is never given back, such as one of the write thread. Reports the times
-/// of the job.
+/// The answer of a job that is never given back, such as a job of the write thread. Reports the
+/// times of the job.
 pub(crate) fn answer_of<T, E: JobError, F>(
     reply: Result<JobReply<T, E, F>, oneshot::error::RecvError>,
 ) -> Result<T, E> {
@@ -88,7 +87,7 @@ struct Pending<T, E, F> {
 
 enum Progress<T, E> {
     Waiting,
-    /// Begun; a job that is still in this state after its run has panicked.
+    /// The job has begun. If it stays in this state, it has panicked.
     Running,
     Answered(Result<T, E>),
 }
@@ -127,13 +126,13 @@ where
             (Progress::Answered(_) | Progress::Waiting, Err(error)) => Err(E::from(error)),
             (Progress::Waiting, Ok(())) => Err(E::from(DatabaseError::Closed)),
         };
-        // The caller may be gone; the work is done nevertheless.
+        // The caller may have stopped waiting.
         let _ = self.caller.send(JobReply::Answer(answer, self.timer));
     }
 
     fn give_back(mut self: Box<Self>) {
         self.timer.end_run();
-        // A caller that has gone away has done nothing.
+        // If the caller has stopped waiting, the job is dropped without a change.
         let _ = self
             .caller
             .send(JobReply::GivenBack(self.function, self.timer));

@@ -1,8 +1,8 @@
-//! The times of jobs: how long a job waited and ran, how many statements it sent, and how often it
-//! was run.
+//! Measures jobs: the waiting time, the running time, the number of statements and the number of
+//! runs.
 //!
-//! The place that runs a job fills a [`JobTimer`]. When the caller gets the answer, its task adds
-//! the times to those of the request, if it runs under [`timed`].
+//! The code that runs a job fills a [`JobTimer`]. When the caller gets the answer, its task adds
+//! the times to those of the request, if the task runs under [`timed`].
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,18 +12,17 @@ use tokio::task::futures::TaskLocalFuture;
 
 use crate::jobs::transaction::Transaction;
 
-/// The times of the jobs of one request. Those of several jobs are added up.
+/// The total times of the jobs of one request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobTimes {
-    /// How long jobs waited before they were run: for a permit, a connection or the write thread,
-    /// and to be run again.
+    /// How long jobs waited: for a permit, a connection or the write thread, and before further
+    /// runs.
     pub wait: Duration,
     /// How long jobs ran, from their first statement to the end of their transaction.
     pub database: Duration,
-    /// How many statements jobs sent to the database, without those that begin and end
-    /// transactions.
+    /// The number of statements that jobs sent, without those that begin and end transactions.
     pub statements: u64,
-    /// How often the job was run that was run most often; 0 if no job was run.
+    /// The highest number of runs of a job; 0 if no job was run.
     pub runs: u32,
 }
 
@@ -31,16 +30,16 @@ pub struct JobTimes {
 pub type RequestTimes = Rc<Cell<Option<JobTimes>>>;
 
 tokio::task_local! {
-    /// Where the jobs of the present task add their times.
+    /// The times of the request that the current task answers.
     static CURRENT: RequestTimes;
 }
 
-/// Runs a task whose jobs add their times to these.
+/// Runs a task and adds the times of its jobs to `times`.
 pub fn timed<F: Future>(times: RequestTimes, task: F) -> TaskLocalFuture<RequestTimes, F> {
     CURRENT.scope(times, task)
 }
 
-/// Measures one job, from when it is given to the store.
+/// Measures one job from its arrival in the store.
 #[derive(Debug)]
 pub(crate) struct JobTimer {
     times: JobTimes,
@@ -50,7 +49,7 @@ pub(crate) struct JobTimer {
 }
 
 impl JobTimer {
-    /// For a job that is given to the store now, and waits.
+    /// Starts to measure a job that waits.
     pub(crate) fn start() -> Self {
         Self {
             times: JobTimes::default(),
@@ -59,13 +58,13 @@ impl JobTimer {
         }
     }
 
-    /// The job has its connection, and begins to run.
+    /// Ends the waiting time: the job has a connection and begins to run.
     pub(crate) fn begin_run(&mut self) {
         self.add_elapsed();
         self.is_running = true;
     }
 
-    /// Calls the job, and counts this as one run with the statements that it sends.
+    /// Calls the job, and counts one run and its statements.
     pub(crate) fn run<T>(
         &mut self,
         transaction: &mut Transaction<'_>,
@@ -78,8 +77,7 @@ impl JobTimer {
         answer
     }
 
-    /// The transaction of the run has ended, or the job has waited for nothing. From now on the job
-    /// waits again.
+    /// Ends the running time, or a wait without result. From now on the job waits again.
     pub(crate) fn end_run(&mut self) {
         self.add_elapsed();
         self.is_running = false;
@@ -96,11 +94,11 @@ impl JobTimer {
         *total += elapsed;
     }
 
-    /// Adds the times of a job that has ended to those of the request that the present task
-    /// answers, if it answers one.
+    /// Adds the times to those of the current task's request, if there is one.
     pub(crate) fn report(&self) {
         let job = self.times;
-        let add = |request: &RequestTimes| {
+        // Jobs of commands and of background tasks belong to no request.
+        let _ = CURRENT.try_with(|request| {
             let before = request.get().unwrap_or_default();
             request.set(Some(JobTimes {
                 wait: before.wait + job.wait,
@@ -108,8 +106,6 @@ impl JobTimer {
                 statements: before.statements + job.statements,
                 runs: before.runs.max(job.runs),
             }));
-        };
-        // Jobs of commands and of background tasks belong to no request.
-        let _ = CURRENT.try_with(add);
+        });
     }
 }

@@ -1,8 +1,8 @@
 //! Runs look-ups by key on the calling thread, over separate connections to SQLite.
 //!
-//! A look-up takes about 10 µs, and a hop to another thread as long again. Each thread has its
-//! connection, which does not write and does not wait. A look-up that would have to wait runs on
-//! the pool.
+//! A look-up takes about 10 µs, and switching to another thread takes as long again. Each thread
+//! has its own connection, which does not write and does not wait. A look-up that would have to
+//! wait runs on the pool.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,38 +19,37 @@ use crate::jobs::job_times::JobTimer;
 use crate::jobs::transaction::{ConnectionMemory, Transaction};
 use crate::metrics::StoreMetrics;
 
-/// The next thread that looks something up has this number.
+/// The number of the next thread that runs a look-up.
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The connections of the threads that look something up.
+/// The connections of the threads that run look-ups.
 #[derive(Debug)]
 pub(crate) struct LookUps {
     connections: Connections,
-    /// One for each thread, made when it is first needed, and again after a failure.
-    places: Vec<Place>,
+    /// One slot for each thread. Connections are made on demand, and again after a failure.
+    slots: Vec<ConnectionSlot>,
     clock: Clock,
     metrics: StoreMetrics,
 }
 
-/// A place for a connection. They are aligned apart, so that threads do not take them from each
-/// other's caches.
+/// A slot for a connection. The alignment prevents false sharing between threads.
 #[repr(align(128))]
 #[derive(Default)]
-struct Place(Mutex<Option<LookUpConnection>>);
+struct ConnectionSlot(Mutex<Option<LookUpConnection>>);
 
-/// A connection, and what jobs keep beside it.
+/// A connection, and the values that jobs keep beside it.
 struct LookUpConnection {
     connection: DatabaseConnection,
     memory: ConnectionMemory,
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for ConnectionSlot {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Place")
+        formatter.write_str("ConnectionSlot")
     }
 }
 
@@ -63,14 +62,14 @@ impl LookUps {
     ) -> Self {
         Self {
             connections,
-            places: (0..threads).map(|_| Place::default()).collect(),
+            slots: (0..threads).map(|_| ConnectionSlot::default()).collect(),
             clock,
             metrics,
         }
     }
 
-    /// Runs a job on this thread; `None` when it must run elsewhere, because the connection is
-    /// taken, cannot be made, or would have to wait.
+    /// Runs a job on this thread; `None` if it must run elsewhere, because the connection is in
+    /// use, cannot be made, or would have to wait.
     pub(crate) fn run<T, E>(
         &self,
         job: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
@@ -78,9 +77,10 @@ impl LookUps {
     where
         E: JobError,
     {
-        let mut place = self.place()?;
-        // Taken out, so that a failure or a panic drops the connection with its transaction.
-        let mut taken = match place.take() {
+        let mut slot = self.lock_slot()?;
+        // Takes the connection out of the slot, so that a failure or a panic drops it with its
+        // transaction.
+        let mut taken = match slot.take() {
             Some(taken) => taken,
             None => LookUpConnection {
                 connection: self.connect().ok()?,
@@ -91,15 +91,15 @@ impl LookUps {
         let mut timer = JobTimer::start();
         timer.begin_run();
         let begun = Instant::now();
-        let mut job = |session: &mut Transaction<'_>| timer.run(session, &mut *job);
+        let mut timed_job = |transaction: &mut Transaction<'_>| timer.run(transaction, &mut *job);
         let answer = catch_unwind(AssertUnwindSafe(|| {
-            self.run_in_transaction(connection, memory, &mut job)
+            self.run_in_transaction(connection, memory, &mut timed_job)
         }));
         self.metrics.job_ended(Access::LookUp, begun);
         let (answer, is_usable) =
             answer.unwrap_or_else(|_| (Err(DatabaseError::JobPanicked.into()), false));
         if is_usable {
-            *place = Some(taken);
+            *slot = Some(taken);
         }
         let is_busy = |error: &E| matches!(error.database_error(), Some(DatabaseError::Busy));
         if answer.as_ref().is_err_and(is_busy) {
@@ -110,22 +110,22 @@ impl LookUps {
         Some(answer)
     }
 
-    /// The place of this thread, unless another thread is in it, which has come here when there
-    /// were none left.
-    fn place(&self) -> Option<MutexGuard<'_, Option<LookUpConnection>>> {
+    /// Locks the slot of this thread; `None` if another thread uses it, because there are more
+    /// threads than slots.
+    fn lock_slot(&self) -> Option<MutexGuard<'_, Option<LookUpConnection>>> {
         let thread = THREAD.get().unwrap_or_else(|| {
             let thread = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
             THREAD.set(Some(thread));
             thread
         });
         match self
-            .places
-            .get(thread.checked_rem(self.places.len())?)?
+            .slots
+            .get(thread.checked_rem(self.slots.len())?)?
             .0
             .try_lock()
         {
-            Ok(place) => Some(place),
-            // No code that holds it panics; and the connection is out of it.
+            Ok(slot) => Some(slot),
+            // After a panic the slot is empty, because `run` takes the connection out.
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
@@ -137,7 +137,8 @@ impl LookUps {
         Ok(connection)
     }
 
-    /// The answer, and whether the connection can be used again.
+    /// Runs a job in a transaction. Returns its answer, and whether the connection can be used
+    /// again.
     fn run_in_transaction<T, E>(
         &self,
         connection: &mut DatabaseConnection,
@@ -153,7 +154,7 @@ impl LookUps {
         let time = JobTime::new_reading(self.clock.now());
         let transaction = Transaction::new(connection, Access::LookUp, time);
         let answer = job(&mut transaction.with_memory(memory));
-        // diesel does not know of this transaction, and must know of none that the job left open.
+        // diesel does not count this transaction. A count above 0 means that the job left one open.
         let ended = connection.require_depth(0).and_then(|()| {
             let end = if answer.is_ok() {
                 connection.run_prepared(prepared::Commit)

@@ -1,6 +1,6 @@
 //! Runs jobs concurrently, each on a connection of the pool and in one transaction.
 //!
-//! Knows nothing of the write thread.
+//! Used for reading on both databases, and for writing on PostgreSQL.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,23 +23,21 @@ use crate::metrics::StoreMetrics;
 use crate::options::StoreOptions;
 use crate::stats::{Queue, WriteCounters};
 
-/// How long a job that reads may take on one connection before it is run again on another one.
+/// How long a reading job may use one connection. After that it runs again on another connection.
 const READ_TIME: Duration = Duration::from_secs(4);
 /// How long a job waits for a connection on SQLite.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an unused connection stays open. Other servers may need the connections of the database
-/// server.
+/// How long an unused connection stays open. Other servers of the register may need it.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(crate) struct JobPool {
     connections: Pool<Connections>,
-    /// How the connections are made.
+    /// Makes the connections.
     manager: Connections,
     /// How long a job without a deadline waits for a connection.
     connection_wait: Duration,
-    /// How long a job may wait for a permit, and take in all. `None` on SQLite, where jobs wait for
-    /// their turn.
+    /// The time limits of a job. `None` on SQLite, where jobs wait without a limit.
     limits: Option<Limits>,
     read_clock: Clock,
     pub(crate) write_clock: Arc<WriteClock>,
@@ -47,18 +45,20 @@ pub(crate) struct JobPool {
     pub(crate) metrics: StoreMetrics,
     /// The most jobs that wait.
     queue: usize,
-    /// The writes that may share a transaction, and wait for others to do so.
+    /// The writes that wait to share a transaction.
     pub(crate) groups: GroupQueue,
-    /// One permit for each job that runs, so that no thread is spent on waiting for a connection.
-    places: Arc<Semaphore>,
-    /// One permit for each job that runs or waits to.
+    /// One permit for each running job, so that no thread waits for a connection.
+    permits: Arc<Semaphore>,
+    /// One permit for each running or waiting job.
     admitted: Semaphore,
 }
 
-/// How long a job may take.
+/// The time limits of a job.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    place: Duration,
+    /// The most that a job waits for a permit.
+    permit: Duration,
+    /// The most that a job takes, including all waits and runs.
     job: Duration,
 }
 
@@ -73,23 +73,23 @@ impl JobPool {
     ) -> Self {
         let size = size.max(1);
         let limits = (!connections.allow_one_writer()).then_some(Limits {
-            place: options.place_wait,
+            permit: options.place_wait,
             job: JOB_TIME,
         });
         let pool = Pool::builder()
             .max_size(size)
-            // Otherwise it would make one more whenever one is taken.
+            // By default the pool would make a new connection whenever one is taken.
             .min_idle(Some(0))
             .idle_timeout(Some(IDLE_TIME))
             .error_handler(Box::new(LogPoolErrors))
-            .connection_timeout(limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place))
+            .connection_timeout(limits.map_or(CONNECTION_TIMEOUT, |limits| limits.permit))
             .build_unchecked(connections.clone());
-        let places = usize::try_from(size).unwrap_or(Semaphore::MAX_PERMITS);
+        let permits = usize::try_from(size).unwrap_or(Semaphore::MAX_PERMITS);
         Self {
             connections: pool,
             manager: connections.clone(),
             connection_wait: limits.map_or(CONNECTION_TIMEOUT, |limits| {
-                limits.place.max(options.connection_wait)
+                limits.permit.max(options.connection_wait)
             }),
             limits,
             read_clock: options.clock.clone(),
@@ -98,33 +98,32 @@ impl JobPool {
             metrics,
             queue: options.queue,
             groups: GroupQueue::default(),
-            places: Arc::new(Semaphore::new(places)),
+            permits: Arc::new(Semaphore::new(permits)),
             admitted: Semaphore::new(
-                places
+                permits
                     .saturating_add(options.queue)
                     .min(Semaphore::MAX_PERMITS),
             ),
         }
     }
 
-    /// The connections that there are.
+    /// The number of connections, and how many of them are idle.
     pub(crate) fn state(&self) -> State {
         self.connections.state()
     }
 
-    /// The most connections.
+    /// The largest number of connections.
     pub(crate) fn size(&self) -> u32 {
         self.connections.max_size()
     }
 
-    /// The jobs that wait for a place.
+    /// The jobs that wait for a permit.
     pub(crate) fn queue(&self) -> Queue {
-        let places = usize::try_from(self.size()).unwrap_or(Semaphore::MAX_PERMITS);
-        // A job is admitted first and then gets its place, so between the two looks there may be
-        // one more or less. Those that share a transaction have one place together, and seem to
-        // wait but for one.
-        let running = places.saturating_sub(self.places.available_permits());
-        let admitted = places
+        let permits = usize::try_from(self.size()).unwrap_or(Semaphore::MAX_PERMITS);
+        // The number is approximate: a job may get its permit between the two reads, and the jobs
+        // of a group share one permit, so all but one of them count as waiting.
+        let running = permits.saturating_sub(self.permits.available_permits());
+        let admitted = permits
             .saturating_add(self.queue)
             .saturating_sub(self.admitted.available_permits());
         Queue {
@@ -133,7 +132,7 @@ impl JobPool {
         }
     }
 
-    /// Runs a job on a thread where it may block, when one of the places is free.
+    /// Waits for a permit and runs a job on a thread that may block.
     pub(crate) async fn run<T, E>(
         self: Arc<Self>,
         access: Access,
@@ -150,20 +149,24 @@ impl JobPool {
             .await
     }
 
-    /// When a job that begins now must have ended.
+    /// The deadline of a job that begins now; `None` on SQLite.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.limits.map(|limits| Instant::now() + limits.job)
     }
 
-    /// Lets a job wait for a place, unless too many do.
+    /// Admits a job to the queue.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::QueueFull`].
     pub(crate) fn admit(&self) -> Result<SemaphorePermit<'_>, DatabaseError> {
         self.admitted
             .try_acquire()
             .map_err(|_| DatabaseError::QueueFull)
     }
 
-    /// Like [`JobPool::run`], for an admitted job. A job that is run again releases its permit
-    /// during the pause.
+    /// Like [`JobPool::run`], for an admitted job. Releases the permit during the pause before
+    /// another run.
     pub(crate) async fn run_admitted<T, E>(
         self: Arc<Self>,
         deadline: Option<Instant>,
@@ -177,14 +180,15 @@ impl JobPool {
     {
         let mut runs = RerunBudget::new(deadline);
         loop {
-            let place = self.place(deadline).await.inspect_err(|_| {
+            let permit = self.acquire(deadline).await.inspect_err(|_| {
                 timer.end_run();
                 timer.report();
             })?;
             let pool = Arc::clone(&self);
             let running = spawn_blocking(move || {
-                // The place goes into the thread, which runs on when its caller stops waiting.
-                let _place = place;
+                // The thread owns the permit, because it keeps running when the caller stops
+                // waiting.
+                let _permit = permit;
                 let (answer, pause) =
                     pool.run_once(access, deadline, &mut job, &mut runs, &mut timer);
                 (job, runs, timer, answer, pause)
@@ -202,33 +206,39 @@ impl JobPool {
         }
     }
 
-    pub(crate) async fn place(
+    /// Waits for a permit to run a job.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::PoolTimeout`] or [`DatabaseError::Closed`].
+    pub(crate) async fn acquire(
         &self,
         deadline: Option<Instant>,
     ) -> Result<OwnedSemaphorePermit, DatabaseError> {
-        let place = Arc::clone(&self.places).acquire_owned();
-        let place = match self.limits {
-            None => place.await,
+        let acquiring = Arc::clone(&self.permits).acquire_owned();
+        let acquired = match self.limits {
+            None => acquiring.await,
             Some(limits) => {
                 let left = deadline.map_or(Duration::MAX, |deadline| {
                     deadline.saturating_duration_since(Instant::now())
                 });
-                let patience = limits.place.min(left);
-                timeout(patience, place)
+                let patience = limits.permit.min(left);
+                timeout(patience, acquiring)
                     .await
                     .map_err(|_| DatabaseError::PoolTimeout(patience))?
             }
         };
-        place.map_err(|_| DatabaseError::Closed)
+        acquired.map_err(|_| DatabaseError::Closed)
     }
 
-    /// Waits until the jobs that were given before have ended.
+    /// Waits until all earlier jobs have ended.
     pub(crate) async fn drain(&self) {
-        // Permits are granted in the order of their requests. A closed pool runs no job.
-        let _all = self.places.acquire_many(self.size()).await;
+        // Permits are granted in the order of requests. An error means that the pool is closed and
+        // runs no job.
+        let _all = self.permits.acquire_many(self.size()).await;
     }
 
-    /// Runs a job on the calling thread, without a deadline: no client waits for it.
+    /// Runs a job on the calling thread, without a deadline, for callers without a waiting client.
     pub(crate) fn run_here<T, E>(
         &self,
         access: Access,
@@ -237,7 +247,8 @@ impl JobPool {
     where
         E: JobError,
     {
-        let (mut runs, mut timer) = (RerunBudget::new(None), JobTimer::start());
+        let mut runs = RerunBudget::new(None);
+        let mut timer = JobTimer::start();
         loop {
             let (answer, pause) = self.run_once(access, None, &mut job, &mut runs, &mut timer);
             let Some(pause) = pause else { return answer };
@@ -245,7 +256,8 @@ impl JobPool {
         }
     }
 
-    /// Runs a job once. Returns its answer, and the pause before the next run if there is one.
+    /// Runs a job once. Returns its answer, and the pause before the next run; `None` if the job is
+    /// not run again.
     fn run_once<T, E>(
         &self,
         access: Access,
@@ -271,18 +283,19 @@ impl JobPool {
             Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
             Access::Write => deadline,
         }));
-        let mut timed_job = |session: &mut Transaction<'_>| timer.run(session, &mut *job);
+        let mut timed_job = |transaction: &mut Transaction<'_>| timer.run(transaction, &mut *job);
         let answer = catch_unwind(AssertUnwindSafe(|| {
             self.run_job(connection, access, &mut timed_job)
         }));
         self.metrics.job_ended(access, begun);
         let answer = answer.unwrap_or_else(|_| {
-            // The pool also drops one that comes back with an open transaction.
+            // A panic leaves the transaction in an unknown state, so the pool must drop the
+            // connection.
             connection.close();
             Err(DatabaseError::JobPanicked.into())
         });
         timer.end_run();
-        // On SQLite jobs do not collide, and the busy timeout has passed.
+        // On SQLite a job is not run again: jobs do not collide, and the busy timeout has passed.
         if self.limits.is_none() {
             return (answer, None);
         }
@@ -299,14 +312,15 @@ impl JobPool {
         (answer, runs.pause(decision, begun.elapsed()))
     }
 
-    /// A connection, as soon as one is free.
+    /// Waits for a free connection.
     pub(crate) fn connection(
         &self,
         deadline: Option<Instant>,
     ) -> Result<r2d2::PooledConnection<Connections>, DatabaseError> {
-        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         let patience = deadline.map_or(self.connection_wait, |deadline| {
-            left(deadline).min(self.connections.connection_timeout())
+            deadline
+                .saturating_duration_since(Instant::now())
+                .min(self.connections.connection_timeout())
         });
         self.connections
             .get_timeout(patience)
@@ -333,7 +347,8 @@ impl JobPool {
         if answer.is_ok() {
             self.end(connection, access, depth, 1)?;
         } else {
-            // What cannot be rolled back is never committed either: the pool drops the connection.
+            // A failed rollback needs no handling: the pool drops the connection, so nothing is
+            // committed.
             let _ = match access {
                 Access::LookUp | Access::Read => connection.end_reading(true),
                 Access::Write => connection.roll_back(),
@@ -342,7 +357,8 @@ impl JobPool {
         answer
     }
 
-    /// Ends the transaction of this number of jobs.
+    /// Ends the transaction of `jobs` jobs. Fails unless `depth` transactions and savepoints are
+    /// open.
     pub(crate) fn end(
         &self,
         connection: &mut DatabaseConnection,

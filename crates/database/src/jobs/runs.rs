@@ -1,4 +1,4 @@
-//! Decides whether a job on PostgreSQL is run again, and when.
+//! Decides whether and when a job on PostgreSQL is run again.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +6,16 @@ use crate::clock::MAX_DATE_WAIT;
 use crate::connection::Access;
 use crate::error::DatabaseError;
 
-/// How long a job may take on PostgreSQL, with all waits and reruns. A job without a deadline may
-/// be run again as long.
+/// How long a job may take on PostgreSQL, including all waits and runs. For a job without a
+/// deadline, the time during which it may be run again.
 pub(crate) const JOB_TIME: Duration = Duration::from_secs(8);
 /// How long a job waits after its first collision.
 const COLLISION_PAUSE: Duration = Duration::from_millis(5);
-/// How long it waits after any, at most.
+/// The most that a job waits after a collision.
 const LONGEST_COLLISION_PAUSE: Duration = Duration::from_millis(100);
-/// How long a job waits before it tries another connection.
+/// How long a job waits before it uses another connection.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
-/// After a lock timeout a job is run again only if the time left exceeds its last run by this
+/// After a lock timeout, a job is run again only if the time left exceeds its last run by this
 /// margin.
 const CONTENTION_MARGIN: Duration = Duration::from_millis(250);
 
@@ -24,11 +24,11 @@ const CONTENTION_MARGIN: Duration = Duration::from_millis(250);
 pub(crate) enum RerunDecision {
     /// The job has its answer, which may be a refusal.
     Done,
-    /// The store failed, and would fail again.
+    /// The store failed, and another run would fail too.
     Fail,
     /// The job is run again after this time, when its change can have a date.
     AtDate { after: Duration },
-    /// The job is run again after this time, when the job that it collided with may have ended.
+    /// The job is run again after this time, when the other job may have ended.
     AfterCollision {
         after: Duration,
         waited_for_lock: bool,
@@ -37,7 +37,8 @@ pub(crate) enum RerunDecision {
     Reconnect { after: Duration },
 }
 
-/// Decides for a job after this number of collisions, with this failure of the store or with none.
+/// Decides about a job after a number of collisions. `failure` is the failure of the store in the
+/// last run; `None` if the store did not fail.
 pub(crate) fn decide(
     access: Access,
     collisions: u32,
@@ -51,8 +52,8 @@ pub(crate) fn decide(
     }
     let writes = access == Access::Write;
     let waited_for_lock = matches!(failure, DatabaseError::Busy);
-    // A row of another transaction that was not there when the job looked: run again, it finds the
-    // row.
+    // Another transaction inserted the row after the job had looked for it. In another run the job
+    // finds the row.
     let was_overtaken = writes && collisions == 0 && failure.is_unique_violation();
     if waited_for_lock || was_overtaken || matches!(failure, DatabaseError::Collided) {
         // The other job gets more time after each collision.
@@ -64,7 +65,7 @@ pub(crate) fn decide(
             waited_for_lock,
         };
     }
-    // One that only reads and is refused for it has tried to write, which is a defect.
+    // A reading job that fails because of a read-only server has tried to write, which is a defect.
     let is_elsewhere = matches!(failure, DatabaseError::ConnectionLost(_))
         || writes && matches!(failure, DatabaseError::ReadOnly(_));
     if is_elsewhere {
@@ -76,7 +77,7 @@ pub(crate) fn decide(
     }
 }
 
-/// The time that a job has for its runs, and how often it collided.
+/// The time limit of a job's runs, and the number of its collisions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RerunBudget {
     begun: Instant,
@@ -95,7 +96,7 @@ impl RerunBudget {
         }
     }
 
-    /// Decides after a run with this failure of the store, or with none.
+    /// Decides about the job after a run; see [`decide`].
     pub(crate) fn decide(&self, access: Access, failure: Option<&DatabaseError>) -> RerunDecision {
         decide(access, self.collisions, failure)
     }
@@ -117,16 +118,14 @@ impl RerunBudget {
                 waited_for_lock,
             } => {
                 self.collisions += 1;
-                // The job may wait as long again. If its deadline passed during that, its
-                // connection would be lost.
-                (
-                    after,
-                    if waited_for_lock {
-                        last_run + CONTENTION_MARGIN
-                    } else {
-                        Duration::ZERO
-                    },
-                )
+                // The job may wait for the lock as long again. If its deadline passed during that
+                // time, its connection would be lost.
+                let needed = if waited_for_lock {
+                    last_run + CONTENTION_MARGIN
+                } else {
+                    Duration::ZERO
+                };
+                (after, needed)
             }
             RerunDecision::Reconnect { after } => (after, Duration::ZERO),
         };
@@ -211,7 +210,7 @@ mod tests {
 
     #[test]
     fn job_is_run_again_while_there_is_time() {
-        // The times are so long that how fast the test runs does not matter.
+        // The durations are long, so that the result does not depend on the speed of the test.
         let hour = Duration::from_secs(3_600);
         let mut runs = RerunBudget::new(Some(Instant::now() + 2 * hour));
         let mut is_run_again = |decision, last_run| runs.pause(decision, last_run).is_some();
@@ -223,7 +222,7 @@ mod tests {
         assert!(is_run_again(collided(false), 3 * hour) && is_run_again(collided(true), hour));
         assert!(
             !is_run_again(collided(true), 3 * hour),
-            "its time would end while it waits for the lock"
+            "the deadline would pass during the wait for the lock"
         );
         assert!(is_run_again(RerunDecision::Reconnect { after }, 3 * hour));
         assert!(!is_run_again(

@@ -1,4 +1,4 @@
-//! The transaction of one job.
+//! The transaction of a job.
 
 use std::any::Any;
 
@@ -13,11 +13,10 @@ pub struct Transaction<'a> {
     pub access: Access,
     /// The time of the job, and the dates of its changes.
     pub time: JobTime,
-    /// Whether the job may wait for rows that another transaction has locked. A job that shares its
-    /// transaction may not.
+    /// Whether the job may wait for row locks of other transactions. `false` for a job that shares
+    /// its transaction.
     pub may_wait: bool,
-    /// Values that are kept beside the connection. Present on connections to SQLite that look
-    /// records up, which cannot write.
+    /// Values kept beside the connection. Present only on the SQLite connections for look-ups.
     pub memory: Option<&'a mut ConnectionMemory>,
 }
 
@@ -33,7 +32,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Like the transaction, for a job that shares it with others.
+    /// Forbids the job to wait for locks, because it shares the transaction with others.
     pub(crate) fn without_waiting(self) -> Self {
         Self {
             may_wait: false,
@@ -54,7 +53,7 @@ impl<'a> Transaction<'a> {
 pub struct ConnectionMemory(Option<Box<dyn Any + Send>>);
 
 impl ConnectionMemory {
-    /// The value; a new one replaces a value of another type.
+    /// The value of this type. If there is none, a default value replaces the present one.
     pub fn get<T: Default + Send + 'static>(&mut self) -> Option<&mut T> {
         if !self.0.as_ref().is_some_and(|value| value.is::<T>()) {
             self.0 = Some(Box::<T>::default());

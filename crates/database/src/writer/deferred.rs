@@ -1,4 +1,4 @@
-//! Jobs whose changes cannot have a date yet: they stand aside while others are run.
+//! Postponed jobs: jobs that wait until their changes can have a date, while other jobs run.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,13 @@ use crate::clock::MAX_DATE_WAIT;
 use crate::error::DatabaseError;
 use crate::jobs::job::Job;
 
-/// The time between two changes of one trainee that wait for each other: they have a millisecond
-/// each.
+/// The time between two postponed changes of one trainee, which need different milliseconds.
 const STEP: Duration = Duration::from_millis(1);
 
-/// A job on its way through the writer.
+/// A job that the writer has taken from a queue.
 pub(super) struct Taken {
     pub(super) job: Box<dyn Job>,
-    /// When it was first run, if it had to wait.
+    /// When the job first ran; `None` unless it was postponed.
     since: Option<Instant>,
 }
 
@@ -23,7 +22,7 @@ impl Taken {
     }
 }
 
-/// A job that waits.
+/// A postponed job.
 struct Waiting {
     job: Box<dyn Job>,
     since: Instant,
@@ -32,7 +31,7 @@ struct Waiting {
     trainee: Option<i64>,
 }
 
-/// The jobs that wait, bounded like the queue of the writer.
+/// The postponed jobs, with the same limit as the queue of the writer.
 pub(super) struct Postponed {
     jobs: Vec<Waiting>,
     limit: usize,
@@ -46,8 +45,8 @@ impl Postponed {
         }
     }
 
-    /// Lets a job wait. Those that wait for the same trainee become due one after the other, since
-    /// only one of them can have the next date.
+    /// Postpones a job by `wait`. Jobs that wait for the same trainee become due one after the
+    /// other, since only one of them can have the next date.
     ///
     /// # Errors
     ///
@@ -84,12 +83,12 @@ impl Postponed {
         self.jobs.len()
     }
 
-    /// When the next one is due.
+    /// When the next job is due; `None` if no job is postponed.
     pub(super) fn due(&self) -> Option<Instant> {
         self.jobs.iter().map(|waiting| waiting.due).min()
     }
 
-    /// The one that has been due for longest.
+    /// Removes the job that has been due for longest; `None` if no job is due.
     pub(super) fn take(&mut self) -> Option<Taken> {
         let due = self.due().filter(|due| *due <= Instant::now())?;
         let at = self.jobs.iter().position(|waiting| waiting.due == due)?;

@@ -1,9 +1,9 @@
-//! Notices when SQLite ends a whole transaction because of a failure.
+//! Detects that SQLite has ended a whole transaction because of a failure.
 //!
-//! A full disk or a failed read or write rolls everything back, not only the statement, and leaves
-//! the connection without a transaction. A job that passed over such a failure would go on with
-//! statements that are committed one by one, behind the back of the group. So from then on the
-//! connection lets no statement through but a roll-back.
+//! After a full disk or a failed read or write, SQLite rolls back the whole transaction instead of
+//! the statement. If a job ignored the failure, each of its later statements would be committed
+//! separately, outside the group's transaction. From then on the connection therefore rejects all
+//! statements except ROLLBACK.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,16 +13,16 @@ use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use crate::connection::DatabaseConnection;
 use crate::error::DatabaseError;
 
-/// The messages of failures that may end a transaction of SQLite ("Response To Errors Within A
-/// Transaction", <https://sqlite.org/lang_transaction.html>). Its result codes do not reach us
-/// through diesel.
+/// The messages of failures that may end a SQLite transaction ("Response To Errors Within A
+/// Transaction", <https://sqlite.org/lang_transaction.html>). diesel does not pass on the result
+/// codes.
 const CONDITIONS: [&str; 3] = [
     "database or disk is full",
     "disk I/O error",
     "out of memory",
 ];
 
-/// What one connection met.
+/// The failure that one connection encountered, if any.
 #[derive(Debug)]
 pub(super) struct Watch {
     condition: Arc<OnceLock<&'static str>>,
@@ -33,7 +33,7 @@ impl Watch {
     pub(super) fn new(connection: &mut DatabaseConnection) -> Self {
         let condition = Arc::new(OnceLock::new());
         let met = Arc::clone(&condition);
-        // A listener to all connections also gets the events of this one.
+        // Also forwards the events to the default listener.
         let mut listener = get_default_instrumentation();
         connection.count_statements(move |event: InstrumentationEvent<'_>| {
             notice(&event, &met);
@@ -42,7 +42,7 @@ impl Watch {
         Self { condition }
     }
 
-    /// Fails when the connection met a failure that may have ended its transaction.
+    /// Fails if the connection encountered a failure that may have ended its transaction.
     pub(super) fn require_open(&self) -> Result<(), DatabaseError> {
         match self.condition.get() {
             Some(condition) => Err(DatabaseError::TransactionEnded { condition }),
@@ -67,8 +67,8 @@ fn notice(event: &InstrumentationEvent<'_>, met: &OnceLock<&'static str>) {
         && let Some(condition) = met.get()
         && !query.to_string().starts_with("ROLLBACK")
     {
-        // The only way to stop a statement from here. The job is unwound, and the writer finds the
-        // condition.
+        // A panic is the only way to stop a statement from a listener. The panic unwinds the job,
+        // and the writer then finds the condition.
         panic!("a query was made after sqlite ended the transaction: {condition}");
     }
 }

@@ -25,7 +25,7 @@ macro_rules! lists {
     };
 }
 lists! {
-    /// Countries; the parts of the United Kingdom have codes of their own.
+    /// Countries; the parts of the United Kingdom have their own codes.
     Country = "country",
     /// Age ranges of courses.
     CourseAgeRange = "course_age_range",

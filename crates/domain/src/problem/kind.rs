@@ -93,7 +93,7 @@ problems! {
         "Send a text of visible ASCII characters that is not too long, such as a random UUID.";
     TooMany { max: usize } = "too_many":
         "The list has more items than a request may have.",
-        "Send fewer, and add the others with requests of their own.";
+        "Send fewer, and add the others with separate requests.";
     // `accepted`: the accepted codes, in code order.
     UnknownCode { value: String, accepted: Vec<String> } = "unknown_code":
         "The code is not in the field's list, or this version does not accept it.",

@@ -173,7 +173,7 @@ impl Server {
         let failures = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&failures);
         let log = thread::spawn(move || {
-            // What the server calls a defect of its own, and any panic. The pool speaks for itself
+            // Log lines about a defect of the server, and panics. The pool speaks for itself
             // where it finds no database.
             let is_failure = |line: &String| {
                 line.contains("ERROR") && !line.contains("ERROR r2d2]") || line.contains("panicked")

@@ -71,7 +71,7 @@ impl Servers {
     }
 }
 
-/// Clients that send at the same moment, each in a version and through a server of its own turn.
+/// Clients that send at the same moment, each in a version and through the next server in turn.
 struct Crowd {
     servers: Servers,
     callers: Vec<Caller>,

@@ -14,7 +14,7 @@ use super::deployment::{SERVE, Server, Site};
 use super::http::{Caller, Request};
 use super::size::{seed, size};
 
-/// Clients that invent tokens, each on a connection of its own.
+/// Clients that invent tokens, each on its own connection.
 const INVENTORS: usize = 10;
 /// Ordinary requests in a second.
 const ORDINARY_RATE: usize = 100;
@@ -28,7 +28,7 @@ const MOST_TRIES: usize = 10;
 enum Origin {
     /// One address, which is that of the ordinary clients too.
     OneAddress,
-    /// An address of their own for each request, as a trusted proxy says.
+    /// A different address for each request, as a trusted proxy reports it.
     ManyAddresses,
 }
 

@@ -143,7 +143,7 @@ fn read_rest(mut stream: TcpStream, size: usize) {
     assert_eq!(reply.len(), head_end(&reply).unwrap() + 4 + size);
 }
 
-/// StoreMetrics one reply at a server of its own; gives how much more it held, in KiB.
+/// Measures one reply at a separate server. Returns the additional memory in KiB.
 fn measured_memory(site: &Site, path: &str, connections: usize) -> usize {
     let mut server = Server::start(without_limits(site));
     let caller = Caller::new(&site.token);

@@ -36,7 +36,7 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// The person with a number of its own.
+    /// The person with its own number.
     pub(crate) fn new(who: &str, number: usize) -> Self {
         let letters: String = number
             .to_string()

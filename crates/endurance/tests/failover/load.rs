@@ -1,6 +1,6 @@
 //! Ordinary clients: some register trainees and change them, others read them and list them.
 //!
-//! Every change of a trainee has a number of its own, which stands in the email. So a reader can
+//! Every change of a trainee has its own number, which stands in the email. So a reader can
 //! tell whether what it is shown is what was acknowledged: nothing older, and nothing that was
 //! never sent.
 

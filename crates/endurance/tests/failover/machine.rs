@@ -1,4 +1,4 @@
-//! A machine of its own for each test: process, mount and network namespaces, where the machine
+//! A separate machine for each test: process, mount and network namespaces, where the machine
 //! allows them, with one network namespace for each node of PostgreSQL. Otherwise, addresses on
 //! loopback.
 //!
@@ -65,7 +65,7 @@ pub(crate) enum Form {
     FullOnly,
 }
 
-/// Runs a test, with the name that it has among the tests of this program, on a machine of its own.
+/// Runs a test, with the name that it has among the tests of this program, on a separate machine.
 pub(crate) fn on_own_machine(form: Form, test: &str, scenario: impl FnOnce(&Machine)) {
     if let Ok(kind) = std::env::var(KIND) {
         return scenario(&Machine::new(kind == "namespaces"));
@@ -82,7 +82,7 @@ pub(crate) fn on_own_machine(form: Form, test: &str, scenario: impl FnOnce(&Mach
     }
 }
 
-/// Runs this program for one test on a machine of its own.
+/// Runs this program for one test on a separate machine.
 fn run_again(test: &str) {
     let has_namespaces = are_namespaces_allowed();
     let mut command = Command::new(if has_namespaces { "unshare" } else { "sh" });

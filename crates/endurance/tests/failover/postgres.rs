@@ -144,7 +144,7 @@ pub(crate) fn make_databases(machine: &Machine, host: Host) {
     }
 }
 
-/// Sends statements to a database of a node, each in a transaction of its own, and gives what they
+/// Sends statements to a database of a node, each in its own transaction, and gives what they
 /// print.
 pub(crate) fn sql(
     machine: &Machine,

@@ -103,7 +103,7 @@ pub(super) fn create<R: NestedEndpoints>(
     })?;
     let shown = show_one(request.success_status(), request, record)?;
     let reply = if matches!(request.endpoint.row().reply, ReplyBody::NestedList(_)) {
-        // The entity tag is that of the record, which has a path of its own.
+        // The entity tag is that of the record, which has its own path.
         let list = ApiResponse::records(
             request.success_status(),
             std::iter::once(view(record, request)),

@@ -1,4 +1,4 @@
-//! Counts requests and connections. A worker has handles of its own, made when they are first
+//! Counts requests and connections. A worker has its own handles, made when they are first
 //! needed, so that a request is counted without a lock.
 
 use std::any::Any;

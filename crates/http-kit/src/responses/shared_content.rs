@@ -1,6 +1,6 @@
 //! Shared content: made once, with its entity tag and its compressed form, and sent to all clients.
 //!
-//! All replies share the same bytes, so a reply needs no memory of its own.
+//! All replies share the same bytes, so a reply needs no further memory.
 
 use std::collections::BTreeMap;
 use std::fmt;

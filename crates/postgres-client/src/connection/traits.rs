@@ -1,4 +1,4 @@
-//! What diesel asks of a connection.
+//! Implementations of diesel's traits for a connection.
 
 use std::any::Any;
 
@@ -44,7 +44,7 @@ impl Connection for PostgresConnection {
     type Backend = Pg;
     type TransactionManager = AnsiTransactionManager;
 
-    /// Connects to any host of the address, with the settings of the server.
+    /// Connects to any host of the address, with default settings.
     fn establish(url: &str) -> ConnectionResult<Self> {
         let address = url
             .parse::<Address>()
@@ -102,12 +102,10 @@ impl LoadConnection<DefaultLoadingMode> for PostgresConnection {
                 Ok(Rows::new(Vec::new()))
             }),
             NextQuery::Take(rows) => {
-                let missing = || {
-                    DieselError::DeserializationError(
-                        "the query that was queued was not answered".into(),
-                    )
-                };
-                rows.into_rows().map(Rows::new).ok_or_else(missing)
+                let rows = rows.into_rows().ok_or_else(|| {
+                    DieselError::DeserializationError("the queued query was not answered".into())
+                })?;
+                Ok(Rows::new(rows))
             }
         }
     }

@@ -111,7 +111,7 @@ impl<R: Read> Rows<R> {
                     .iter()
                     .map(|cell| cell.iter().filter(|byte| **byte == b'\n').count())
                     .sum();
-                // An unclosed row has no line end of its own.
+                // An unclosed row has no line end.
                 let after = inside as u64 + u64::from(is_closed);
                 return Ok(Some(RowPosition {
                     line: self.0.position().line().saturating_sub(after),

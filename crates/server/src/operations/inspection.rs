@@ -8,7 +8,7 @@
 //! - Nothing is left of erased trainees.
 //!
 //! The inspection reads the register once and changes nothing. Each batch of trainees with their
-//! histories is a transaction of its own, so that no transaction stays open for long and writers
+//! histories is its own transaction, so that no transaction stays open for long and writers
 //! are not delayed. The inspection can be divided into parts.
 //!
 //! A report names trainees by identifier and fields by name, and contains no values.

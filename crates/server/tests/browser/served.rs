@@ -1,4 +1,4 @@
-//! The real program, serving a demo on a port of its own.
+//! The real program, serving a demo on its own port.
 
 use std::io::BufReader;
 use std::process::{ChildStdout, Command, Stdio};

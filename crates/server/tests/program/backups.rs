@@ -132,7 +132,7 @@ fn a_database_is_not_replaced_while_a_server_uses_it_nor_without_a_confirmation(
     let server = place.serve(&[], None);
     let newest = register(&server, 1);
     for (arguments, told) in [
-        (&["restore"][..], "exists already"),
+        (&["restore"][..], "already exists"),
         (&["restore", "--force"], "is in use"),
     ] {
         let refused = place.run(arguments, Some(&file));
@@ -240,7 +240,7 @@ fn a_backup_is_not_overwritten_without_a_confirmation() {
         &place,
         &["backup"],
         &file,
-        "exists already; --force replaces it",
+        "already exists; use --force to replace it",
     );
     place.run(
         &["provider", "add", "--ukprn", "10000002", "--name", "Beech"],
@@ -279,7 +279,7 @@ fn a_backup_does_not_replace_the_database_that_it_is_made_of() {
             &place,
             &["backup", "--force"],
             &file,
-            "belongs to the database that is to be backed up",
+            "belongs to the database to back up",
         );
     }
     let second = register(&server, 2);
@@ -289,7 +289,7 @@ fn a_backup_does_not_replace_the_database_that_it_is_made_of() {
         &place,
         &["backup", "--force"],
         &file,
-        "belongs to the database that is to be backed up",
+        "belongs to the database to back up",
     );
     assert!(ids(&place.url()).ends_with(&[first, second]));
     assert_eq!(place.run(&["check"], None).status(), 0);
@@ -487,7 +487,7 @@ fn what_is_no_sound_backup_of_a_register_is_not_restored() {
     );
     let file = place.write("half.db", &sound);
     place.write("half.db-wal", "the rest");
-    assert_refused(&place, &["restore", "--force"], &file, "is not whole");
+    assert_refused(&place, &["restore", "--force"], &file, "is incomplete");
     assert_refused(
         &place,
         &["restore", "--force"],

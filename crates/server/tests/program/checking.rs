@@ -61,7 +61,7 @@ fn a_register_in_all_states_is_clean_beside_its_server() {
             "{}",
             checked.stderr()
         );
-        // The demo adds some of its own.
+        // The demo adds its own.
         let counted = texts(
             database.url(),
             "SELECT CAST(count(*) AS TEXT) AS text FROM trainees",

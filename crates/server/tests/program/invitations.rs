@@ -87,7 +87,7 @@ fn links_lead_to_where_the_register_was_last_served() {
     }
     stop(server);
 
-    // On a listener of their own. The addresses outlive the server.
+    // On a separate listener. The addresses outlive the server.
     let server = serve(&place, &["--settings", "127.0.0.1:0"]);
     let (link, _) = invite(&place, &OF_PROVIDER, &[]);
     assert_ne!(site(&link), server.base);

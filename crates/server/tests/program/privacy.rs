@@ -319,7 +319,7 @@ impl<'a> Planter<'a> {
     }
 }
 
-/// Everything that a provider is answered who asks for what is not its own, with bodies of its own.
+/// All replies to a provider that requests records of another provider, with valid bodies.
 fn replies_to_another_provider(planter: &Planter<'_>, token: &str) -> String {
     let mut replies = String::new();
     let authorization = format!("Bearer {token}");

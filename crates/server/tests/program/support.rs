@@ -57,7 +57,7 @@ impl Workplace {
         workplace
     }
 
-    /// Takes another database in the place of its own.
+    /// Uses another database.
     pub(crate) fn use_database(&mut self, database: Database) {
         self.database = Some(database);
     }

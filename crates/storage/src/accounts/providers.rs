@@ -1,6 +1,6 @@
-//! The providers whose trainees the register holds, as an operator manages them.
+//! The providers of trainees, and their management by operators.
 //!
-//! Knows nothing of what a provider's clients may do.
+//! Independent of the permissions of a provider's clients.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use database::connection::DatabaseConnection;
@@ -12,7 +12,7 @@ use crate::error::{Refusal, StorageError};
 use crate::schema::{erasures, providers};
 use crate::session::Session;
 
-/// A provider as an operator sees it.
+/// A provider, for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRecord {
     pub(crate) id: i64,
@@ -20,9 +20,10 @@ pub struct ProviderRecord {
     pub ukprn: String,
     /// The provider's name.
     pub name: String,
-    /// When it was added.
+    /// When the provider was added.
     pub created_at: DateTime<Utc>,
-    /// When it was closed, if it was. The tokens of a closed provider are refused.
+    /// When the provider was closed; `None` if it is open. The tokens of a closed provider are
+    /// refused.
     pub closed_at: Option<DateTime<Utc>>,
 }
 
@@ -65,12 +66,11 @@ impl Session<'_> {
         self.provider(ukprn)
     }
 
-    /// Finds the provider with this UKPRN, or adds it. The name of a provider that is found stays
-    /// as it is.
+    /// Returns the provider with this UKPRN, or adds one. Does not rename an existing provider.
     ///
     /// # Errors
     ///
-    /// As [`Session::add_provider`].
+    /// The errors of [`Session::add_provider`].
     pub fn ensure_provider(
         &mut self,
         ukprn: &str,
@@ -89,7 +89,7 @@ impl Session<'_> {
     /// [`Refusal::UnknownProvider`].
     pub fn provider(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
         if !is_ukprn(ukprn) {
-            // No provider has it, and PostgreSQL refuses a query with some characters.
+            // No provider has such a UKPRN, and PostgreSQL rejects queries with some characters.
             return Err(Refusal::UnknownProvider.into());
         }
         let row = providers::table
@@ -101,7 +101,7 @@ impl Session<'_> {
             .ok_or(Refusal::UnknownProvider.into())
     }
 
-    /// All providers, by UKPRN.
+    /// All providers, sorted by UKPRN.
     ///
     /// # Errors
     ///
@@ -114,7 +114,8 @@ impl Session<'_> {
         Ok(rows.into_iter().map(ProviderRecord::from).collect())
     }
 
-    /// Closes a provider: from now on its tokens are refused. Closing it again changes nothing.
+    /// Closes a provider: its tokens are refused from now on. Does nothing if the provider is
+    /// closed.
     ///
     /// # Errors
     ///
@@ -132,8 +133,8 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// Reopens a provider that was closed: its tokens that have neither expired nor been revoked
-    /// are accepted again. One that is open stays as it is.
+    /// Reopens a closed provider: its tokens that have neither expired nor been revoked are
+    /// accepted again. Does nothing if the provider is open.
     ///
     /// # Errors
     ///
@@ -149,7 +150,7 @@ impl Session<'_> {
         self.provider(ukprn)
     }
 
-    /// Gives a provider another name. One that has the name already stays as it is.
+    /// Renames a provider. Does nothing if the provider has this name.
     ///
     /// # Errors
     ///
@@ -174,14 +175,14 @@ impl Session<'_> {
     }
 }
 
-/// Adds the missing providers that another register has erasures of.
-pub(crate) fn add_those_of_erasures(
+/// Adds the providers that have erasures in another register and are missing in this one.
+pub(crate) fn add_providers_with_erasures(
     register: &mut DatabaseConnection,
     other: &mut DatabaseConnection,
 ) -> Result<(), StorageError> {
-    let of_erasures = providers::id.eq_any(erasures::table.select(erasures::provider_id));
+    let has_erasures = providers::id.eq_any(erasures::table.select(erasures::provider_id));
     let found = providers::table
-        .filter(of_erasures)
+        .filter(has_erasures)
         .select(ProviderRow::as_select())
         .load(other)?;
     let present: Vec<String> = providers::table.select(providers::ukprn).load(register)?;
@@ -219,7 +220,7 @@ impl From<ProviderRow> for ProviderRecord {
     }
 }
 
-/// The UKPRN is the only unique column that an operator fills.
+/// Converts a unique violation: the UKPRN is the only unique column that an operator fills.
 fn taken(error: diesel::result::Error) -> StorageError {
     use diesel::result::{DatabaseErrorKind, Error};
     if let Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _) = error {
@@ -237,7 +238,7 @@ mod tests {
     use crate::testing::{NEW_TOKEN, Register, UKPRN};
 
     #[test]
-    fn a_provider_is_added_once() {
+    fn provider_is_added_once() {
         let register = Register::new();
         let added = register
             .write(|session| session.add_provider(UKPRN, " Ashdown University "))
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_needs_an_eight_digit_ukprn_and_a_name() {
+    fn provider_needs_eight_digit_ukprn_and_name() {
         let register = Register::new();
         for ukprn in ["1000000", "100000001", "1000000x", "", "１２３４５６７８"] {
             let refused = register
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_renamed_and_reopened_as_often_as_requested() {
+    fn repeated_rename_and_reopen_change_nothing() {
         let register = Register::with_provider();
         for _ in 0..2 {
             let renamed = register
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_a_reopened_provider_are_accepted_again_unless_they_have_ended() {
+    fn reopened_provider_accepts_its_active_tokens_again() {
         let register = Register::with_provider();
         let (kept, _) = register.issue_token(NEW_TOKEN).unwrap();
         let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_a_provider_twice_keeps_the_first_time() {
+    fn closing_provider_twice_keeps_first_time() {
         let register = Register::new();
         register
             .write(|session| session.add_provider(UKPRN, "A provider"))

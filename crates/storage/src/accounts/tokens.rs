@@ -1,4 +1,4 @@
-//! The tokens of providers: how they are managed, when they expire, and why one is refused.
+//! The tokens of providers: management, expiry, and reasons for refusal.
 
 mod expiry;
 mod management;

@@ -1,11 +1,10 @@
-//! Who may sign in to the settings of an organisation, or to those of the service, and what is
-//! logged of what they do.
+//! The users of the settings pages of organisations and of the service, and the activity log.
 //!
-//! A user is the access of one person to one organisation; a person with access to two of them is
-//! two users. Whatever changes something takes an [`Actor`], which reaches the things of its own
-//! organisation alone, and writes the activity log in the same transaction.
+//! A user is the access of one person to one organisation. A person with access to two
+//! organisations is two users. Each changing function takes an [`Actor`], which can access only
+//! data of its own organisation, and writes the activity log in the same transaction.
 //!
-//! Knows nothing of cookies, links and pages.
+//! Independent of cookies, the addresses of links, and pages.
 
 mod activity;
 mod actor;
@@ -52,25 +51,25 @@ use crate::locks;
 use crate::schema::{invitations as invitation_rows, providers, users};
 use crate::session::Session;
 
-/// Who made a user whom only the issuer has vouched for.
+/// The creator of a user who was added because of a claim of the issuer.
 const BY_CLAIM: &str = "claim of the issuer";
 
-/// What a user may do.
+/// The role of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserRole {
-    /// See and change the settings of an organisation.
+    /// Can view and change the settings of an organisation.
     Admin,
-    /// See the settings of an organisation.
+    /// Can view the settings of an organisation.
     Viewer,
-    /// See all organisations. Who is one belongs to none.
+    /// Can view all organisations, and belongs to none.
     Operator,
 }
 
 impl UserRole {
-    /// The roles that a user of an organisation can have.
+    /// The roles of users of organisations.
     pub const OF_ORGANISATION: [Self; 2] = [Self::Admin, Self::Viewer];
 
-    /// Its name.
+    /// The name of the role.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -91,7 +90,7 @@ impl UserRole {
 impl FromStr for UserRole {
     type Err = Refusal;
 
-    /// Reads a role that a user of an organisation can have.
+    /// Parses a role of users of organisations.
     fn from_str(name: &str) -> Result<Self, Refusal> {
         Self::OF_ORGANISATION
             .into_iter()
@@ -109,27 +108,27 @@ impl fmt::Display for UserRole {
 /// The access of one person to one organisation, or to the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRecord {
-    /// Its number in commands and pages.
+    /// The number of the user in commands and pages.
     pub id: i64,
-    /// The UKPRN of the organisation; none for an operator.
+    /// The UKPRN of the organisation; `None` for an operator.
     pub provider_ukprn: Option<String>,
-    /// What the user may do.
+    /// The role of the user.
     pub role: UserRole,
-    /// The e-mail address in lower case; empty once the user is erased.
+    /// The e-mail address in lower case; empty for an erased user.
     pub email: String,
     /// When the user first signed in.
     pub created_at: DateTime<Utc>,
-    /// Who had invited the user.
+    /// Who invited the user.
     pub created_by: String,
-    /// When the user last signed in.
+    /// When the user last signed in; `None` for a user who never did.
     pub last_signed_in_at: Option<DateTime<Utc>>,
-    /// When the access was removed, if it was.
+    /// When the access was removed; `None` for an active user.
     pub removed_at: Option<DateTime<Utc>>,
     provider_id: Option<i64>,
 }
 
 impl UserRecord {
-    /// How the columns that say who made something name the user.
+    /// The text for the user in columns such as `created_by`.
     #[must_use]
     pub fn stored_name(&self) -> String {
         Actor::user(self.id, self.provider_id, Origin::default()).to_string()
@@ -150,8 +149,8 @@ type Row = (
     Option<String>,
 );
 
-/// Whether a row of one of the tables is of the organisation, or of the service where there is
-/// none. The index of e-mail addresses has the same expression.
+/// Matches rows of the organisation, or rows of the service for `None`. Used for `users` and
+/// `invitations`. The index of e-mail addresses has the same expression.
 fn belongs_to_organisation(provider_id: Option<i64>) -> dsl::Eq<SqlLiteral<BigInt>, i64> {
     sql::<BigInt>("COALESCE(provider_id, 0)").eq(provider_id.unwrap_or(0))
 }
@@ -191,8 +190,8 @@ fn record((user, provider_ukprn): Row) -> Result<UserRecord, StorageError> {
 }
 
 impl Session<'_> {
-    /// All users of an organisation, or all users, in the order of their numbers; those whose
-    /// access was removed too.
+    /// All users of an organisation, or all users, in the order of their numbers, including users
+    /// whose access was removed.
     ///
     /// # Errors
     ///
@@ -214,23 +213,24 @@ impl Session<'_> {
         found.into_iter().map(record).collect()
     }
 
-    /// A user whom the actor reaches and whose access was not removed.
+    /// An active user that the actor may access.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownUser`].
     pub fn user(&mut self, by: Actor<'_>, id: i64) -> Result<UserRecord, StorageError> {
-        let found = self.user_of_any_time(id)?;
-        let found = found.filter(|user| user.removed_at.is_none() && by.reaches(user.provider_id));
-        found.ok_or(Refusal::UnknownUser.into())
+        self.user_including_removed(id)?
+            .filter(|user| user.removed_at.is_none() && by.reaches(user.provider_id))
+            .ok_or(Refusal::UnknownUser.into())
     }
 
-    /// Gives a user of an organisation another role, from the next request on. The same role again
-    /// changes nothing.
+    /// Changes the role of a user of an organisation, effective from the next request. Does nothing
+    /// if the user has this role.
     ///
     /// # Errors
     ///
-    /// [`Refusal::UnknownUser`], [`Refusal::RoleOfOtherKind`]; [`Refusal::LastAdmin`] where a user does it.
+    /// [`Refusal::UnknownUser`] or [`Refusal::RoleOfOtherKind`]; [`Refusal::LastAdmin`] only if the
+    /// actor is a user.
     pub fn change_role(
         &mut self,
         by: Actor<'_>,
@@ -249,7 +249,7 @@ impl Session<'_> {
             .set(users::role.eq(role.name()))
             .execute(self.connection)?;
         if role == UserRole::Viewer {
-            // A link could make its own creator an admin.
+            // The user could otherwise accept their own link and become an admin again.
             self.remove_invitations_by(&user)?;
         }
         let detail = format!("{} to {role}", user.role);
@@ -263,12 +263,12 @@ impl Session<'_> {
         self.user(by, id)
     }
 
-    /// Removes the access of a user, from the next request on, and with it what could give it back:
-    /// links for the same person, and links that the user has made.
+    /// Removes the access of a user, effective from the next request. Also removes links that could
+    /// restore it: links for the same person and links created by the user.
     ///
     /// # Errors
     ///
-    /// [`Refusal::UnknownUser`]; [`Refusal::LastAdmin`] where a user does it.
+    /// [`Refusal::UnknownUser`]; [`Refusal::LastAdmin`] only if the actor is a user.
     pub fn remove_user(&mut self, by: Actor<'_>, id: i64) -> Result<UserRecord, StorageError> {
         let user = self.user_to_change(by, id)?;
         self.require_another_admin(by, &user)?;
@@ -283,25 +283,28 @@ impl Session<'_> {
         Ok(user)
     }
 
-    /// Erases a user: the access is removed, and with it the e-mail address and the identity. The
-    /// number stays in the activity log, and so does the reason.
+    /// Erases a user: removes the access, the e-mail address and the identity. The activity log
+    /// keeps the number and the reason.
     ///
     /// # Errors
     ///
-    /// [`Refusal::UnknownUser`], [`Refusal::ReasonNamesPerson`].
+    /// [`Refusal::UnknownUser`] or [`Refusal::ReasonNamesPerson`].
     pub fn erase_user(&mut self, by: Actor<'_>, id: i64, reason: &str) -> Result<(), StorageError> {
         let found = self
-            .user_of_any_time(id)?
-            .filter(|user| by.reaches(user.provider_id));
-        self.lock_organisation(found.ok_or(Refusal::UnknownUser)?.provider_id)?;
-        // A concurrent request may have changed it.
-        let user = self.user_of_any_time(id)?.ok_or(Refusal::UnknownUser)?;
+            .user_including_removed(id)?
+            .filter(|user| by.reaches(user.provider_id))
+            .ok_or(Refusal::UnknownUser)?;
+        self.lock_organisation(found.provider_id)?;
+        // Read again: a concurrent request may have changed the user.
+        let user = self
+            .user_including_removed(id)?
+            .ok_or(Refusal::UnknownUser)?;
         require_impersonal(reason, &identifying_parts(&user.email))
             .map_err(|_| Refusal::ReasonNamesPerson)?;
         if user.removed_at.is_none() {
             self.end_access(by, &user)?;
         }
-        // Also of one whose access was removed before, and who was invited again since.
+        // `end_access` does this only for active users. A removed user may have been invited again.
         self.remove_unused_invitations(user.provider_id, &user.email)?;
         self.forget_identity(id, &user.email)?;
         diesel::update(users::table.find(id))
@@ -320,7 +323,7 @@ impl Session<'_> {
         )
     }
 
-    /// Ends what a user has: the access, the sessions, and the links for and by the user.
+    /// Ends the access and the sessions of a user, and removes links for and by the user.
     fn end_access(&mut self, by: Actor<'_>, user: &UserRecord) -> Result<(), StorageError> {
         diesel::update(users::table.find(user.id))
             .set((
@@ -333,7 +336,7 @@ impl Session<'_> {
         self.remove_invitations_by(user)
     }
 
-    /// Removes the unused links that a user has made.
+    /// Removes the unused links that a user has created.
     fn remove_invitations_by(&mut self, user: &UserRecord) -> Result<(), StorageError> {
         diesel::delete(
             invitation_rows::table.filter(invitation_rows::created_by.eq(user.stored_name())),
@@ -343,15 +346,16 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Like [`Session::user`], and locks the users of the organisation until the transaction ends.
+    /// Like [`Session::user`], but also locks the users of the organisation until the transaction
+    /// ends.
     fn user_to_change(&mut self, by: Actor<'_>, id: i64) -> Result<UserRecord, StorageError> {
         let provider_id = self.user(by, id)?.provider_id;
         self.lock_organisation(provider_id)?;
-        // A concurrent request may have changed it.
+        // Read again: a concurrent request may have changed the user.
         self.user(by, id)
     }
 
-    fn user_of_any_time(&mut self, id: i64) -> Result<Option<UserRecord>, StorageError> {
+    fn user_including_removed(&mut self, id: i64) -> Result<Option<UserRecord>, StorageError> {
         let found = rows()
             .filter(users::id.eq(id))
             .first::<Row>(self.connection)
@@ -359,8 +363,8 @@ impl Session<'_> {
         found.map(record).transpose()
     }
 
-    /// Locks the users of an organisation, or of the service, until the transaction ends. On SQLite
-    /// writes are sequential.
+    /// Locks the users of an organisation, or of the service for `None`, until the transaction
+    /// ends. Not needed for organisations on SQLite, where writes are sequential.
     pub(crate) fn lock_organisation(
         &mut self,
         provider_id: Option<i64>,
@@ -378,7 +382,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Keeps users from leaving an organisation without an admin; the commands may.
+    /// Fails if a user would remove the last admin of their organisation. Commands may do so.
     fn require_another_admin(
         &mut self,
         by: Actor<'_>,

@@ -1,11 +1,10 @@
-//! Backups of a SQLite register, and their way back.
+//! Makes and restores backups of a SQLite register.
 //!
-//! A backup is a database file like any other. It is made next to a running server, in one
-//! statement of SQLite that sees one snapshot. Neither a backup nor a restored database is ever
-//! there by half: each grows under another name, is checked, is brought to the disk and takes its
-//! name as the last step.
+//! A backup is a normal database file. It is made while a server may run, with one SQLite statement
+//! that sees one snapshot. Backups and restored databases never appear incomplete: each is written
+//! under a temporary name, checked, synced to the disk, and renamed as the last step.
 //!
-//! PostgreSQL has tools for this; the commands are in `docs/operations/data-care.md`.
+//! PostgreSQL has its own tools; `docs/operations/data-care.md` has the commands.
 
 mod exclusive;
 mod part;
@@ -29,37 +28,37 @@ use crate::error::{DatabaseError, StorageError};
 use crate::maintenance::environment;
 use crate::maintenance::migrations::{MIGRATIONS_TABLE, refuse_unknown};
 
-/// What SQLite appends to the name of a database for the files that it keeps beside it.
+/// The suffixes of the files that SQLite keeps beside a database.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// The first table of the schema.
 const FIRST_TABLE: &str = "providers";
 
-/// The most links that are followed from one to another, as on Linux.
+/// The most symbolic links that are followed in a row, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// Error of a backup or a restore. Existing files are unchanged.
+/// Failure of a backup or a restore. Existing files are unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The database failed, or is not one that this program can use.
+    /// The database failed, or this program cannot use it.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The database is no file.
+    /// The database is not a file.
     #[error(
         "a PostgreSQL database is backed up by `pg_dump` and restored by `pg_restore`; docs/operations/data-care.md has the commands"
     )]
     OtherTool,
-    /// There is no file to read.
+    /// The file to read does not exist.
     #[error("{}: no such file", .0.display())]
     Absent(PathBuf),
-    /// There is a file already where one is to be written.
-    #[error("{} exists already; --force replaces it", .0.display())]
+    /// The file to write exists.
+    #[error("{} already exists; use --force to replace it", .0.display())]
     Exists(PathBuf),
-    /// The folder of a file to write is absent. One that was made there might be on another disk
-    /// than the one that was meant.
+    /// The folder of the file to write does not exist. It is not created, because it might be on
+    /// another disk than intended.
     #[error("the folder {} does not exist; make it, or name another file", .0.display())]
     NoFolder(PathBuf),
-    /// A folder was given for a file.
+    /// The path is a folder.
     #[error("{} is a folder; name a file", .0.display())]
     IsFolder(PathBuf),
     /// The disk of the folder to write to is full.
@@ -71,30 +70,30 @@ pub enum BackupError {
     /// The file is a database, but not a register.
     #[error("{} is not a database of this register", .0.display())]
     NotARegister(PathBuf),
-    /// The file is a database in use, or was copied from one: the second file, next to it, holds a
-    /// part of it.
-    #[error("{} is not whole: {} holds a part of it; use `trainee-register backup` to make a backup", .0.display(), .1.display())]
+    /// The first file is a database in use, or was copied from one. The second file contains a part
+    /// of the database.
+    #[error("{} is incomplete: {} contains a part of it; use `trainee-register backup` to make a backup", .0.display(), .1.display())]
     NotWhole(PathBuf, PathBuf),
-    /// The file is damaged, with the first fault that was found.
+    /// The file is damaged; the text is the first fault.
     #[error("{} is damaged: {}", .0.display(), .1)]
     Damaged(PathBuf, String),
-    /// The file to write is the database that is to be read, or one of those beside it.
-    #[error("{} belongs to the database that is to be backed up; choose another file", .0.display())]
+    /// The file to write is the database to read, or a file beside it.
+    #[error("{} belongs to the database to back up; choose another file", .0.display())]
     TargetIsSource(PathBuf),
-    /// The file to write is a database that a server, or another program, has open.
+    /// The file to write is a database that another program, such as a server, has open.
     #[error("{} is a database in use; choose another file", .0.display())]
     TargetInUse(PathBuf),
-    /// A server, or another program, has the database open.
+    /// Another program, such as a server, has the database open.
     #[error("{} is in use; stop the server first", .0.display())]
     InUse(PathBuf),
-    /// The file cannot be locked, so a server, or another program, may have the database open.
+    /// The file cannot be locked, so another program, such as a server, may have the database open.
     #[error(
         "cannot tell whether {} is in use: {}; stop the server, and move the database with the files beside it away \
          or give this program the right to lock them",
         .0.display(), .1
     )]
     UseUnknown(PathBuf, #[source] io::Error),
-    /// The backup is of another environment than the database that it is to replace.
+    /// The backup has another environment than the database that it would replace.
     #[error(
         "{} is a backup of a {backup} register, and {} is a {replaced} register: restore it to another database, or move \
          the present one away",
@@ -103,11 +102,11 @@ pub enum BackupError {
     OtherEnvironment {
         /// The backup.
         file: PathBuf,
-        /// Its environment.
+        /// The environment of the backup.
         backup: Environment,
         /// The database.
         database: PathBuf,
-        /// Its environment.
+        /// The environment of the database.
         replaced: Environment,
     },
 }
@@ -119,7 +118,7 @@ impl From<DatabaseError> for BackupError {
 }
 
 impl BackupError {
-    /// Names the folder of the written file instead of the file where its disk is full.
+    /// If the disk is full, replaces the file in the error by the folder of the written file.
     fn with_folder(self, written: &Path) -> Self {
         let is_full = matches!(&self, Self::File(_, source) if source.kind() == io::ErrorKind::StorageFull)
             || matches!(
@@ -133,19 +132,19 @@ impl BackupError {
         }
     }
 
-    /// Makes the error of reading or writing a file.
+    /// Returns a function that converts the error of reading or writing a file.
     fn file_error(path: &Path) -> impl Fn(io::Error) -> Self {
         move |source| Self::File(path.to_owned(), source)
     }
 }
 
-/// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file
-/// that exists is replaced only if `replace` is set and no process has it open. The schema may be
-/// older, and is not changed. Blocks; a server may run.
+/// Writes a backup of the SQLite database at `url` to a file. Returns the size of the file in
+/// bytes. An existing file is replaced only if `replace` is set and no process has it open. The
+/// schema may be older, and is not changed. Blocks; a server may run.
 ///
 /// # Errors
 ///
-/// [`BackupError`]; also when an environment is requested that is not the recorded one.
+/// [`BackupError`]; also if the requested environment differs from the recorded one.
 pub fn back_up(
     url: &str,
     to: &Path,
@@ -159,8 +158,8 @@ pub fn back_up(
     if !database.is_file() {
         return Err(BackupError::Absent(database.to_owned()));
     }
-    // Whatever --force says: a server would go on with the replaced file, and what it writes would
-    // be lost.
+    // Even with --force: a server would keep using the replaced file, and its later writes would be
+    // lost.
     if is_part_of(to, database) {
         return Err(BackupError::TargetIsSource(to.to_owned()));
     }
@@ -172,7 +171,7 @@ pub fn back_up(
     if !folder_of(&target).exists() {
         return Err(BackupError::NoFolder(folder_of(&target).to_owned()));
     }
-    // Checked before the work too, which may take minutes.
+    // Also checked before the backup is written, which may take minutes.
     drop(lock_target(&target, to)?);
     let mut connection = connections.establish_existing()?;
     require_register(&mut connection, database)?;
@@ -180,7 +179,7 @@ pub fn back_up(
     write(&mut connection, to, &target, replace).map_err(|error| error.with_folder(&target))
 }
 
-/// Writes the backup, called `shown` in messages, to its target.
+/// Writes the backup to its target. `shown` is its name in messages.
 fn write(
     connection: &mut DatabaseConnection,
     shown: &Path,
@@ -196,7 +195,7 @@ fn write(
     put_in_place(part, target, replace)
 }
 
-/// Fails when a path is that of a folder, there or not.
+/// Fails if a path is an existing folder or ends with a slash.
 fn require_no_folder(path: &Path) -> Result<(), BackupError> {
     let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
     if is_folder {
@@ -206,8 +205,8 @@ fn require_no_folder(path: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// The target of a path through links, also if it does not exist. SQLite keeps its files beside the
-/// target, and replacing the link would not change the target.
+/// Follows symbolic links to their target, which need not exist. SQLite keeps its files beside the
+/// target, and replacing a link would not change the target.
 fn follow_links(path: &Path) -> PathBuf {
     let mut file = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -217,12 +216,13 @@ fn follow_links(path: &Path) -> PathBuf {
     file
 }
 
-/// Whether a file to write is a database, or one of the files beside it, under whatever name.
+/// Whether a file to write is the database or one of the files beside it. Compares device and
+/// inode, so that other names of the same file count.
 fn is_part_of(file: &Path, database: &Path) -> bool {
     let Ok(written) = file.metadata() else {
         return false;
     };
-    // SQLite keeps its files beside the target of a link.
+    // SQLite keeps its files beside the target of a symbolic link.
     let database = database
         .canonicalize()
         .unwrap_or_else(|_| database.to_owned());
@@ -236,8 +236,8 @@ fn is_part_of(file: &Path, database: &Path) -> bool {
     })
 }
 
-/// Locks the file that a backup will replace against new users, and fails if a process uses it.
-/// `shown` is its name in messages.
+/// Locks the file that a backup will replace. Fails if a process has it open. `shown` is its name
+/// in messages.
 fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
     exclusive::acquire(target).map_err(|error| {
         if let BackupError::InUse(_) = error {
@@ -253,7 +253,8 @@ fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
 ///
 /// # Errors
 ///
-/// [`BackupError::InUse`], [`BackupError::UseUnknown`], or [`BackupError::Storage`] for an address of no known form.
+/// [`BackupError::InUse`] or [`BackupError::UseUnknown`]; [`BackupError::Storage`] for an unknown
+/// address.
 pub fn require_unused(url: &str) -> Result<(), BackupError> {
     match Connections::from_url(url)?.file() {
         Some(database) => exclusive::acquire(&follow_links(database)).map(drop),
@@ -268,15 +269,15 @@ fn folder_of(file: &Path) -> &Path {
     }
 }
 
-/// The file of the same name with something behind it.
+/// The path with a suffix appended to the file name.
 fn sibling_file(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// Gives a finished file its name, after its content is on the disk, and brings the name to the
-/// disk. Returns its size in bytes.
+/// Renames a finished file, after its content is on the disk, and syncs the folder. Returns the
+/// size of the file in bytes.
 fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError> {
     let failed = BackupError::file_error(to);
     let Part {
@@ -284,7 +285,7 @@ fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError
         journals: _journals,
     } = part;
     file.as_file().sync_all().map_err(&failed)?;
-    // SQLite would take the files beside the replaced database for parts of the new one.
+    // Otherwise SQLite would read the files beside the replaced database as parts of the new one.
     for journal in JOURNALS.map(|ending| sibling_file(to, ending)) {
         match std::fs::remove_file(&journal) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -333,11 +334,11 @@ fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<
     })
 }
 
-/// Fails unless the file, called `shown` in messages, is a whole register.
+/// Fails unless the file is an undamaged register. `shown` is its name in messages.
 fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
     let damaged = |fault: String| BackupError::Damaged(shown.to_owned(), fault);
     let mut connection = DatabaseConnection::Sqlite(open(file)?);
-    // SQLite says here that a file is no database, or that its first page makes no sense.
+    // SQLite reports here that a file is not a database, or that its first page is invalid.
     let faults = catalog::damage(&mut connection).map_err(|error| {
         if let DatabaseError::DatabaseFault(reason) = error {
             damaged(reason.to_string())
@@ -357,7 +358,7 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Opens a database file as it is.
+/// Opens a database file without changing it.
 fn open(file: &Path) -> Result<SqliteConnection, StorageError> {
     Ok(SqliteConnection::establish(&file.to_string_lossy()).map_err(DatabaseError::Connection)?)
 }
@@ -369,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_reported_with_the_folder() {
+    fn full_disk_is_reported_with_folder() {
         let full = DieselError::DatabaseError(
             DatabaseErrorKind::Unknown,
             Box::new("database or disk is full".to_owned()),
@@ -381,7 +382,7 @@ mod tests {
             of_file(io::ErrorKind::StorageFull),
         ] {
             let BackupError::NoSpace(folder) = error.with_folder(&path) else {
-                panic!("no full disk")
+                panic!("not reported as a full disk")
             };
             assert_eq!(folder, Path::new("/var/backups"));
         }

@@ -1,8 +1,9 @@
-//! Copies a whole register from one database to another, whichever of the two each is.
+//! Copies a whole register from one database to another. Each can be SQLite or PostgreSQL.
 //!
-//! Rows are copied unchanged, keys included. Tables are ordered by their references (`tables.rs`),
-//! rows by their keys. One statement inserts a batch (`rows.rs`). Rows that the target's own
-//! triggers derive are not copied. A copy that was interrupted begins again with an empty database.
+//! Rows are copied unchanged, including keys, in the order of their keys. Tables are copied in the
+//! order of their references (`tables.rs`). One statement inserts a batch (`rows.rs`). Rows that
+//! the target's triggers derive are not copied. An interrupted copy must start again with an empty
+//! database.
 
 mod rows;
 mod sequences;
@@ -25,14 +26,14 @@ use rows::{TableAccess, key_of};
 use tables::{COPIED, CopiedTable};
 pub use verify::Difference;
 
-/// The table that stands in a target from the beginning of a copy to its end. While it is there,
-/// nothing else opens the database.
+/// A table that exists in the target during a copy. While it exists, other commands do not open the
+/// database.
 const IN_PROGRESS: &str = "copy_in_progress";
 
-/// Rows in one transaction.
+/// The number of rows in one transaction.
 const BATCH: usize = 500;
 
-/// Error of a copy.
+/// Failure of a copy.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// The database to copy from failed.
@@ -41,18 +42,18 @@ pub enum CopyError {
     /// The database to copy to failed.
     #[error("cannot write the database to copy to")]
     Target(#[source] StorageError),
-    /// There is no file to copy from.
+    /// The file to copy from does not exist.
     #[error("database to copy from does not exist: {}", .0.display())]
     Absent(PathBuf),
-    /// The target holds a register of its own.
+    /// The target contains a register.
     #[error("database to copy to is not empty: table {table} has {rows} rows")]
     NotEmpty {
         /// A table with rows.
         table: &'static str,
-        /// How many.
+        /// The number of its rows.
         rows: i64,
     },
-    /// The target is recorded as another environment than the source.
+    /// The target has another environment than the source.
     #[error(
         "database to copy from is a {from} register, and database to copy to is a {to} register: copy to a new database"
     )]
@@ -64,12 +65,12 @@ pub enum CopyError {
     },
 }
 
-/// How far a copy has come.
+/// The progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The number of rows to copy, and then to compare.
+    /// The copy has begun.
     Begun {
-        /// Rows of all tables together.
+        /// The number of rows to copy, and then to compare, in all tables.
         rows: u64,
     },
     /// This number of further rows was committed in the target.
@@ -78,27 +79,27 @@ pub enum Step {
     Compared(u64),
 }
 
-/// What a finished copy came to.
+/// The result of a copy.
 #[derive(Debug, Default)]
 pub struct CopyReport {
     /// The number of rows of each table, in the order of copying.
     pub rows: Vec<(&'static str, u64)>,
-    /// Where source and target differ; empty on a good copy. While there is any, nothing else opens
-    /// the target.
+    /// The differences between source and target. Empty after a successful copy; otherwise other
+    /// commands do not open the target.
     pub differences: Vec<Difference>,
 }
 
 /// Copies the register at `from` to the empty database at `to`.
 ///
-/// The target's schema is brought up to date first; that of the source must be up to date, and its
-/// environment recorded, which goes with the copy. The source is read in one snapshot, and then
-/// compared row by row with the target in another one, so that writes during the copy are found as
-/// differences. Blocks.
+/// First brings the target's schema up to date. The source must have the present schema and a
+/// recorded environment, which is copied too. The source is read in one snapshot, then compared row
+/// by row with the target in another one, so that writes during the copy appear as differences.
+/// Blocks.
 ///
 /// # Errors
 ///
-/// [`CopyError`]; also when an environment is requested that is not that of the source. What was copied stays, and nothing else
-/// opens the target.
+/// [`CopyError`]; also if the requested environment differs from that of the source. The copied
+/// rows stay, and other commands do not open the target.
 pub fn copy(
     from: &str,
     to: &str,
@@ -110,7 +111,7 @@ pub fn copy(
     let mut target = target_connections.establish().map_err(target_error)?;
     prepare(&mut target, environment)?;
 
-    // On an error the connection is dropped, which ends its transaction.
+    // After an error the connection is dropped, which ends its transaction.
     source.begin(Access::Read).map_err(source_error)?;
     report_step(Step::Begun {
         rows: count_all(&mut source).map_err(source_error)?,
@@ -137,7 +138,8 @@ fn target_error(error: impl Into<StorageError>) -> CopyError {
     CopyError::Target(error.into())
 }
 
-/// Lets others open a target that is complete. Its changes are of another generation.
+/// Removes the marker of a complete target, so that other commands can open it. Starts a new
+/// generation of changes.
 fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
     target.transaction(|target| {
         change_generation::renew(target)?;
@@ -145,7 +147,7 @@ fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
     })
 }
 
-/// Opens the database to copy from, which stays as it is.
+/// Opens the database to copy from without changing it.
 fn open_source(
     url: &str,
     requested: Option<Environment>,
@@ -163,7 +165,7 @@ fn open_source(
     Ok((source, environment))
 }
 
-/// Fails unless the database holds a whole register with the present schema. Returns its
+/// Fails unless the database contains a complete register with the present schema. Returns its
 /// environment.
 fn require_source(
     source: &mut DatabaseConnection,
@@ -179,27 +181,28 @@ fn require_source(
     Ok(environment)
 }
 
-/// Whether the database is the target of a copy that has not come to its end.
+/// Whether the database is the target of an unfinished copy.
 pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     Ok(catalog::tables(connection)?
         .iter()
         .any(|table| table == IN_PROGRESS))
 }
 
-/// Brings a new target's schema up to date and marks it; refuses one that holds a register.
+/// Brings the schema of an empty target up to date and marks the target. Fails if the target
+/// contains a register.
 fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<(), CopyError> {
     if is_unfinished(target).map_err(target_error)? {
         return Err(target_error(StorageError::UnfinishedCopy));
     }
     bring_to(target, Goal::Newest).map_err(target_error)?;
-    // On an error the connection is dropped, which ends its transaction.
+    // After an error the connection is dropped, which ends its transaction.
     target.begin(Access::Write).map_err(target_error)?;
     mark(target, environment)?;
     target.commit().map_err(target_error)
 }
 
 fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyError> {
-    // An empty register has settings of its own, which make room for those of the source.
+    // An empty register has its own settings, which those of the source replace.
     let settings = tables::SETTINGS;
     for table in tables::copied().filter(|table| *table != settings) {
         let rows = catalog::count(target, table).map_err(target_error)?;
@@ -223,7 +226,7 @@ fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
     Ok(all)
 }
 
-/// Copies the rows, then the last key that the source has given.
+/// Copies the rows of a table, then its last assigned key.
 fn copy_rows(
     source: &mut DatabaseConnection,
     target: &mut DatabaseConnection,

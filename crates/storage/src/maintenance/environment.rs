@@ -1,6 +1,6 @@
-//! The environment of a register, as its database records it: sandbox or production.
+//! The recorded environment of a register: sandbox or production.
 //!
-//! The command that creates a database records it; all later ones must match it.
+//! The command that creates a database records the environment; all later commands must match it.
 
 use chrono::Utc;
 use database::catalog;
@@ -25,18 +25,19 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`StorageError::CorruptSetting`] when the record is gone; otherwise when the database does not answer.
+    /// [`StorageError::CorruptSetting`] if the setting is missing; otherwise when the database does
+    /// not answer.
     pub fn environment(&mut self) -> Result<Environment, StorageError> {
         require(self.connection)
     }
 }
 
-/// The recorded environment of a register.
+/// The recorded environment of a register. Fails if there is none.
 pub(crate) fn require(connection: &mut DatabaseConnection) -> Result<Environment, StorageError> {
     read(connection)?.ok_or(StorageError::CorruptSetting { name: SETTING })
 }
 
-/// Fails when an environment is requested that is not the recorded one.
+/// Fails if the requested environment differs from the recorded one.
 ///
 /// # Errors
 ///
@@ -56,7 +57,7 @@ pub fn require_same(
     }
 }
 
-/// The environment that a database records; `None` also where it holds no register.
+/// The recorded environment of a database; `None` if there is none, or no register.
 pub(crate) fn recorded(
     connection: &mut DatabaseConnection,
 ) -> Result<Option<Environment>, StorageError> {
@@ -72,10 +73,10 @@ fn read(connection: &mut DatabaseConnection) -> Result<Option<Environment>, Stor
         .transpose()?)
 }
 
-/// Compares the recorded environment with the requested one, or records one in a new register: the
-/// requested one, otherwise sandbox. Returns the recorded one.
+/// Compares the recorded environment with the requested one. In a new register, records the
+/// requested one, or sandbox by default. Returns the recorded environment.
 ///
-/// Must run in the transaction that brings the schema to its goal.
+/// Call this in the transaction that changes the schema.
 pub(crate) fn resolve(
     connection: &mut DatabaseConnection,
     requested: Option<Environment>,
@@ -85,7 +86,7 @@ pub(crate) fn resolve(
         return Ok(environment);
     }
     if has_providers(connection)? {
-        // Their tokens are of one environment, which must not be guessed.
+        // Their tokens belong to an environment, which must not be guessed.
         return Err(StorageError::CorruptSetting { name: SETTING });
     }
     let environment = requested.unwrap_or(Environment::Sandbox);
@@ -93,17 +94,17 @@ pub(crate) fn resolve(
     Ok(environment)
 }
 
-/// Whether [`resolve`] would record an environment, or refuse to; changes nothing.
+/// Whether [`resolve`] would record an environment or fail. Changes nothing.
 pub(crate) fn is_due(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     Ok(read(connection)?.is_none())
 }
 
-/// Whether [`record_schema`] would record something; changes nothing.
+/// Whether [`record_schema`] would record a number. Changes nothing.
 pub(crate) fn schema_is_due(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     Ok(require_known_schema(connection)? != Some(stored_document::SCHEMA))
 }
 
-/// Records which set of fields the documents hold, unless a newer one is recorded.
+/// Records the number of the documents' set of fields, unless a newer one is recorded.
 pub(crate) fn record_schema(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     if !schema_is_due(connection)? {
         return Ok(());
@@ -115,8 +116,8 @@ pub(crate) fn record_schema(connection: &mut DatabaseConnection) -> Result<(), S
     )
 }
 
-/// The recorded number of the set of fields that documents hold. Fails when it is that of a newer
-/// program.
+/// The recorded number of the documents' set of fields; `None` if there is none. Fails if a newer
+/// program has recorded it.
 pub(crate) fn require_known_schema(
     connection: &mut DatabaseConnection,
 ) -> Result<Option<i64>, StorageError> {
@@ -132,10 +133,10 @@ pub(crate) fn require_known_schema(
     }
 }
 
-/// What the names of settings begin with that show when a server last found that it can write.
+/// The prefix of settings with the time of a server's last successful write check.
 const WRITE_CHECK: &str = "write_check ";
 
-/// Records that this machine can write now. Must run in a transaction that writes.
+/// Records that this machine can write now. Call this in a writing transaction.
 pub(crate) fn record_write_check(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     let name = format!("{WRITE_CHECK}{}", uname().nodename().to_string_lossy());
     register_setting::write(connection, &name, &iso_8601::timestamp(Utc::now()))

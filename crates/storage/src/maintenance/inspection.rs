@@ -1,4 +1,4 @@
-//! What the database itself says of its invariants, whatever its tables mean.
+//! Checks the invariants of the database.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ use crate::records::trainees::miscounted;
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
 
-/// What was found about the database as a whole.
+/// The result of a check of the database.
 #[derive(Debug, Default)]
 pub struct Inspection {
-    /// What SQLite finds wrong with its file. PostgreSQL has tools of its own for that.
+    /// Errors that SQLite finds in its file. Empty on PostgreSQL, which has its own tools.
     pub damage: Vec<String>,
-    /// Rows that refer to rows which are not there.
+    /// References to missing rows.
     pub orphans: Vec<Orphan>,
-    /// How many of the counts that the database keeps for lists are wrong.
+    /// The number of wrong counts among those that the database keeps for lists.
     pub miscounted: i64,
-    /// Schools and training partners with a number that none of them may have.
+    /// Schools and training partners with an invalid URN or a shared UKPRN.
     pub organisations: Vec<String>,
-    /// How many rows each table has.
+    /// The number of rows of each table.
     pub counts: Vec<(&'static str, i64)>,
 }
 
 impl Session<'_> {
-    /// Looks at all tables.
+    /// Checks all tables.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn inspect(&mut self) -> Result<Inspection, StorageError> {
-        // Whole tables are read here, once each.
+        // Sequential scans are allowed here, because whole tables are read.
         if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
             inner.batch_execute("SET LOCAL enable_seqscan = on")?;
         }
@@ -60,7 +60,7 @@ impl Session<'_> {
     }
 }
 
-/// The reserved URNs and the shared UKPRNs of an earlier import. A new one refuses them.
+/// Reserved URNs and shared UKPRNs from earlier imports. New imports reject them.
 fn problems_of_organisations(
     connection: &mut DatabaseConnection,
 ) -> Result<Vec<String>, StorageError> {

@@ -1,11 +1,11 @@
-//! The schema's history, embedded in the program: forwards, back, and whether the database is ahead
-//! of it.
+//! Migrations of the schema, embedded in the program: applies them, reverts them, and checks that
+//! the database is not newer than the program.
 //!
-//! What is to be done is looked for without a lock, and only what is to be done takes one. All
-//! migrations of one call are one transaction under one lock: they are applied together or not at
-//! all, and once. Those that run outside a transaction divide it (`non_transactional.rs`).
+//! Pending migrations are searched for without a lock; only applying them takes one. All migrations
+//! of a call run in one transaction under one lock, so they are applied together or not at all, and
+//! only once. Migrations that run outside a transaction divide it (`non_transactional.rs`).
 //!
-//! Knows nothing of what the migrations do.
+//! Independent of the content of the migrations.
 
 use chrono::Utc;
 use database::catalog;
@@ -29,34 +29,34 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
 /// diesel's table of applied migrations.
 pub(crate) const MIGRATIONS_TABLE: &str = "__diesel_schema_migrations";
-/// A table of every layout of a register.
+/// A table that every layout of a register has.
 const TRAINEES: &str = "trainees";
 
-/// How far the schema is to go.
+/// The goal of a schema change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Goal<'a> {
-    /// To the newest migration of this program.
+    /// The newest migration of this program.
     Newest,
-    /// To the migration of this name, such as `2026-11-26-000001_register` or its number alone.
-    /// Those behind it are taken back, and what only they have room for is lost.
+    /// The migration with this name, such as `2026-11-26-000001_register` or its number alone.
+    /// Later migrations are reverted, and data that only they can store is lost.
     Migration(&'a str),
-    /// Like `Migration`, unless a table with rows would be dropped.
+    /// Like `Migration`, but fails if a table with rows would be dropped.
     MigrationKeepingTables(&'a str),
 }
 
-/// The migrations that were applied and taken back, by their names and in this order.
+/// The names of applied and reverted migrations, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaChange {
-    /// Applied now.
+    /// The applied migrations.
     pub applied: Vec<String>,
-    /// Taken back now.
+    /// The reverted migrations.
     pub taken_back: Vec<String>,
 }
 
-/// What a database was brought to.
+/// The result of [`Store::set_up`](crate::store::Store::set_up).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetUp {
-    /// What became of its schema.
+    /// The change of the schema.
     pub schema: SchemaChange,
     /// The recorded environment.
     pub environment: Environment,
@@ -65,7 +65,7 @@ pub struct SetUp {
 /// The migrations of one database, in any order.
 type Listed<DB> = migration::Result<Vec<Box<dyn Migration<DB>>>>;
 
-/// The migrations of each database, as the program holds them.
+/// The migrations of each database.
 struct Migrations {
     postgres: Box<dyn Fn() -> Listed<Pg>>,
     sqlite: Box<dyn Fn() -> Listed<Sqlite>>,
@@ -84,7 +84,8 @@ impl Migrations {
 pub(crate) struct Migrator<'a> {
     connection: &'a mut DatabaseConnection,
     /// Opens the connection for migrations outside a transaction, while the other connection holds
-    /// the lock. Without it there is no lock, and no other process may change the schema.
+    /// the lock. With `None`, these migrations run without the lock, so no other process may change
+    /// the schema.
     connections: Option<&'a Connections>,
     policy: RetryPolicy,
     migrations: Migrations,
@@ -108,7 +109,7 @@ pub(crate) fn set_up(
 }
 
 impl<'a> Migrator<'a> {
-    /// For an otherwise unused database.
+    /// A migrator for an otherwise unused database.
     pub(crate) fn new(connection: &'a mut DatabaseConnection) -> Self {
         Self {
             connection,
@@ -118,7 +119,7 @@ impl<'a> Migrator<'a> {
         }
     }
 
-    /// For a database whose schema others may be changing too.
+    /// A migrator for a database whose schema other processes may change at the same time.
     pub(crate) fn with_connections(
         connection: &'a mut DatabaseConnection,
         connections: &'a Connections,
@@ -147,7 +148,7 @@ impl<'a> Migrator<'a> {
         Ok(change)
     }
 
-    /// Brings the schema to the goal and the register to its environment, both or neither.
+    /// Brings the schema to the goal and records the environment, both or neither.
     pub(crate) fn set_up(
         &mut self,
         goal: Goal<'_>,
@@ -184,7 +185,7 @@ impl<'a> Migrator<'a> {
         }
         let (schema, environment) = self.migrate(
             goal,
-            // Going back may drop the record.
+            // Reverting migrations may drop the setting.
             |connection| environment::require_same(environment::recorded(connection)?, requested),
             |connection| {
                 let environment = environment::resolve(connection, requested)?;
@@ -220,14 +221,14 @@ impl<'a> Migrator<'a> {
                 {
                     return Err(error);
                 }
-                log::info!("partitions of coming months are not made yet: {error}");
+                log::info!("partitions of coming months not created; a server retries: {error}");
                 Ok(())
             }
         }
     }
 
-    /// What [`Migrator::set_up`] to the newest migration would do. Changes nothing, and takes no
-    /// lock but those of reading.
+    /// The changes that [`Migrator::set_up`] to the newest migration would make. Changes nothing,
+    /// and takes only read locks.
     pub(crate) fn pending(
         &mut self,
         requested: Option<Environment>,
@@ -235,10 +236,10 @@ impl<'a> Migrator<'a> {
         pending::find(self.connection, &self.migrations, requested)
     }
 
-    /// Goes to the goal: first what runs in a transaction, with `before` and `after` in it, then
-    /// what does not, and so on.
+    /// Migrates to the goal, alternating between migrations in a transaction, together with
+    /// `before` and `after`, and migrations outside one.
     ///
-    /// `before` and `after` may run more than once, and must be right each time.
+    /// `before` and `after` may run more than once.
     fn migrate<T>(
         &mut self,
         goal: Goal<'_>,
@@ -278,7 +279,7 @@ fn filled_tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, Sto
     Ok(filled)
 }
 
-/// Fails if one of the tables is gone, which rolls the transaction back.
+/// Fails if one of the tables is missing, so that the caller rolls the transaction back.
 fn require_tables(
     connection: &mut DatabaseConnection,
     mut tables: Vec<String>,
@@ -294,14 +295,14 @@ fn require_tables(
     }
 }
 
-/// Fails when the schema is ahead of this program, or of a layout from before the first release;
-/// changes nothing.
+/// Fails if the schema is newer than this program, or has a layout from before the first release.
+/// Changes nothing.
 pub(crate) fn refuse_unknown(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     missing(connection).map(drop)
 }
 
-/// Fails unless the database has exactly the schema of this program; changes nothing. `name` is
-/// what to call it.
+/// Fails unless the database has exactly the schema of this program. Changes nothing. `name` is the
+/// name of the database in messages.
 pub(crate) fn require_current(
     connection: &mut DatabaseConnection,
     name: &str,
@@ -330,8 +331,8 @@ pub(crate) fn require_register(
     }
 }
 
-/// Whether the database has tables of a register, of whatever layout. Fails where there are
-/// trainees in another schema: a register that was made here would hide the records of that one.
+/// Whether the database has tables of a register, of any layout. Fails if another schema has
+/// trainees: a register created here would hide their records.
 fn has_register(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     if catalog::tables(connection)?
         .iter()
@@ -345,7 +346,7 @@ fn has_register(connection: &mut DatabaseConnection) -> Result<bool, StorageErro
     }
 }
 
-/// The migrations of this program that are not applied, oldest first.
+/// The pending migrations of this program, oldest first.
 fn missing(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
     pending::migrations(connection, &Migrations::embedded(), Goal::Newest)
 }

@@ -1,8 +1,8 @@
-//! Asks whether the database answers, by connections of its own.
+//! Checks whether the database answers, over separate connections.
 //!
 //! The probe uses no queue and no pool, so a busy store is not reported as an unavailable database.
-//! The caller decides how long to wait for the result. On PostgreSQL each step has its own limit,
-//! so that the next probe can start.
+//! The caller decides how long to wait for the result. On PostgreSQL each step has a time limit, so
+//! that the next probe can start.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,24 +23,24 @@ use crate::schema::{
 };
 use crate::store::Store;
 
-/// How long a write that was kept says that the next one would be.
+/// How long a successful write check stays valid.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A connection of its own; nothing until it is first asked over, and after a failure.
+/// A connection of the probe; `None` before the first check and after a failure.
 type OwnConnection = Arc<Mutex<Option<DatabaseConnection>>>;
 
-/// Asks the database of a store whether it answers. Cheap to clone; all clones share their
+/// Checks whether the database of a store answers. Cheap to clone; all clones share their
 /// connections.
 #[derive(Clone)]
 pub struct Probe {
     store: Store,
     connections: Connections,
     reads: OwnConnection,
-    /// Another one, since a commit may be waited for while reads are answered.
+    /// A separate connection, since reads may be answered while a commit waits.
     writes: OwnConnection,
-    /// When a write was last kept.
+    /// When a write was last committed.
     kept: Arc<Mutex<Option<Instant>>>,
-    /// The fault of the database that was logged and is not mended.
+    /// The logged fault of the database that still exists.
     logged_fault: Arc<Mutex<Option<Arc<str>>>>,
 }
 
@@ -63,17 +63,18 @@ impl Probe {
         }
     }
 
-    /// Asks the database for a row, and for the tables and columns that requests need. Questions
-    /// are asked one after the other, so a caller that stops waiting leaves at most one thread
-    /// behind, until the database or its connection has failed.
+    /// Reads a row, and checks the tables and columns that requests need. Checks run one after the
+    /// other, so a caller that stops waiting leaves at most one thread behind, until the database
+    /// or its connection fails.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::DatabaseFault`] for up to a minute after a request met one; otherwise the reason why the database does not
-    /// answer. Must be called within a tokio runtime.
+    /// [`DatabaseError::DatabaseFault`] for up to a minute after a request encountered one;
+    /// otherwise the reason why the database does not answer. Must be called within a tokio
+    /// runtime.
     pub async fn ask(&self) -> Result<(), StorageError> {
         match self.ask_over(&self.reads, read).await {
-            // A server that says so answers; those who have a connection are served.
+            // The server answers, and serves existing connections.
             Err(StorageError::Database(DatabaseError::NoConnectionLeft(_))) => {}
             Err(StorageError::Database(DatabaseError::DatabaseFault(reason))) => {
                 let mut logged = self.logged_fault.lock().await;
@@ -87,8 +88,8 @@ impl Probe {
             Err(error) => return Err(error),
             Ok(()) => {
                 if self.logged_fault.lock().await.take().is_some() {
-                    log::info!("the database has again what the register needs");
-                    // What requests have met is most likely the same.
+                    log::info!("the fault of the database is resolved");
+                    // Requests have most likely encountered the same fault.
                     self.store.last_fault().forget();
                 }
             }
@@ -96,13 +97,13 @@ impl Probe {
         Ok(self.store.last_fault().require_none()?)
     }
 
-    /// Writes a row that belongs to this server, and commits it; at most once a second.
+    /// Writes a row of this server and commits it, at most once a second.
     ///
     /// # Errors
     ///
-    /// Why a write would not be kept. Must be called within a tokio runtime.
+    /// The reason why a write fails. Must be called within a tokio runtime.
     pub async fn ask_to_write(&self) -> Result<(), StorageError> {
-        // A write that was kept says nothing of the next one where the file was replaced since.
+        // An earlier write does not count if the file was replaced after it.
         self.connections.require_unchanged_files()?;
         self.ask_to_write_row().await?;
         Ok(self.store.last_fault().require_none()?)
@@ -121,7 +122,7 @@ impl Probe {
             over_store().await?;
         } else {
             match self.ask_over(&self.writes, write).await {
-                // The server has no room for one more, and the store has its own.
+                // The server has no free connection, but the store has connections.
                 Err(StorageError::Database(DatabaseError::NoConnectionLeft(_))) => {
                     over_store().await?
                 }
@@ -132,7 +133,7 @@ impl Probe {
         Ok(())
     }
 
-    /// Asks over the connection that there is, otherwise over a new one.
+    /// Runs a check over the kept connection, or over a new one.
     async fn ask_over(
         &self,
         connection: &OwnConnection,
@@ -142,9 +143,9 @@ impl Probe {
         let connections = self.connections.clone();
         let asking = spawn_blocking(move || {
             connections.require_unchanged_files()?;
-            // One that fails is not used again. It may be older than the present life of the
-            // database, so its failure says nothing yet; and one to a read-only server may be older
-            // than a server that writes.
+            // A failed connection is dropped, and the check is repeated on a new one: the failure
+            // may be that of an old connection, from before a restart of the server or to a
+            // read-only server.
             if let Some(mut connection) = held.take() {
                 connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
                 match ask(&mut connection) {
@@ -152,12 +153,11 @@ impl Probe {
                         *held = Some(connection);
                         return Ok(());
                     }
-                    // The commit was begun, and may yet be waited for: a second one would be no
-                    // better.
+                    // The commit may still be waiting, and so would a second one.
                     Err(error @ StorageError::Database(DatabaseError::OutcomeUnknown(_))) => {
                         return Err(error);
                     }
-                    // Another connection meets the same.
+                    // Another connection would encounter the same fault.
                     Err(error @ StorageError::Database(DatabaseError::DatabaseFault(_))) => {
                         return Err(error);
                     }
@@ -176,8 +176,7 @@ impl Probe {
     }
 }
 
-/// Looks for every table and column that requests read. All but the last query are sent together
-/// with it.
+/// Checks each table and column that requests read. All queries are sent together.
 fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     macro_rules! look_for {
         ($($table:ident),+) => {$(
@@ -231,7 +230,7 @@ mod tests {
     use crate::testing::{Register, block_on};
 
     #[test]
-    fn database_answers_while_every_connection_of_the_pool_is_taken() {
+    fn probe_succeeds_while_pool_is_exhausted() {
         let register = Register::new();
         let probe = register.store.probe();
         let taken = register.read(|_| {
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_table_or_column_is_a_fault_that_names_it_until_it_is_there_again() {
+    fn missing_table_or_column_is_reported_until_restored() {
         let register = Register::with_provider();
         let probe = register.store.probe();
         block_on(probe.ask()).unwrap();
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_that_a_job_met_is_seen_by_the_probe() {
+    fn probe_reports_fault_of_earlier_job() {
         let register = Register::with_provider();
         let probe = register.store.probe();
         let met = register.store.write(|session| {
@@ -304,13 +303,13 @@ mod tests {
     }
 
     #[test]
-    fn write_check_is_committed_in_one_row_of_this_server() {
+    fn write_check_uses_one_row_per_server() {
         let register = Register::new();
         let probe = register.store.probe();
         let commits = || register.store.writer_stats().groups;
         let before = commits();
         block_on(probe.ask_to_write()).unwrap();
-        // The second one rests on the first.
+        // The second check uses the result of the first.
         block_on(probe.ask_to_write()).unwrap();
         assert!(commits() - before <= 1);
         block_on(register.store.probe().ask_to_write()).unwrap();

@@ -1,5 +1,5 @@
-//! Reclaims the space of rows that are gone: that of old versions of rows on PostgreSQL; on SQLite
-//! the free space of the file, and the log.
+//! Reclaims the space of deleted rows: old versions of rows on PostgreSQL; the free space of the
+//! file and the log on SQLite.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -9,9 +9,9 @@ use diesel::sql_types::Integer;
 use crate::error::{DatabaseError, StorageError};
 use crate::store::Store;
 
-/// The tables that an erasure changes. A statement for each, since none of them may be in a
-/// transaction. Indexes are cleaned also when few rows are gone, statistics with values of rows are
-/// renewed, and no session waits for the truncation of a table.
+/// Vacuums the tables that an erasure changes. Each statement runs separately, since VACUUM cannot
+/// run in a transaction. Indexes are always cleaned, statistics that contain values of rows are
+/// renewed, and tables are not truncated, because truncation would block other sessions.
 const POSTGRES: [&str; 6] = [
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) trainees",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) changes",
@@ -21,30 +21,31 @@ const POSTGRES: [&str; 6] = [
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) invitations",
 ];
 
-/// How much of it is reclaimed.
+/// How much space is reclaimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reclaim {
-    /// On SQLite the file is rebuilt; other writers wait.
+    /// On SQLite the file is also rebuilt, which blocks other writers.
     Everything,
-    /// On SQLite the free space of the file stays: it may hold earlier versions of rows.
+    /// On SQLite only the log is emptied. The free space of the file may still contain earlier
+    /// versions of rows.
     LogOnly,
 }
 
 #[derive(QueryableByName)]
 struct Checkpoint {
-    /// 0 when the log is empty.
+    /// 0 if the log was emptied.
     #[diesel(sql_type = Integer)]
     busy: i32,
 }
 
 impl Store {
-    /// Reclaims the space of deleted rows, so that no data of them is left. Blocks; servers may
+    /// Reclaims the space of deleted rows, so that none of their data is left. Blocks; servers may
     /// run.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::Busy`] when others were in the way for too long, and it can be tried again; otherwise when the
-    /// database does not answer.
+    /// [`DatabaseError::Busy`] if other connections blocked it for too long; the caller can retry.
+    /// Otherwise when the database does not answer.
     pub fn reclaim_space(&self, reclaim: Reclaim) -> Result<(), StorageError> {
         match &mut self.database.connections().establish()? {
             DatabaseConnection::Postgres(inner) => POSTGRES

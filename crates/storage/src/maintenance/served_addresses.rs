@@ -1,4 +1,4 @@
-//! The last addresses of a register's pages, for commands that print a link.
+//! The recorded addresses of a register's pages, for commands that print a link.
 
 use crate::base::register_setting::{read, write};
 use crate::error::StorageError;
@@ -20,7 +20,7 @@ pub struct ServedAddresses {
 }
 
 impl Session<'_> {
-    /// The addresses that the last server has recorded; `None` when no server has recorded any.
+    /// The addresses that the last server recorded; `None` if no server has recorded any.
     ///
     /// # Errors
     ///
@@ -37,8 +37,8 @@ impl Session<'_> {
         }))
     }
 
-    /// Records the addresses, and replaces those of the last server. An empty text stands for pages
-    /// that are not served.
+    /// Records the addresses, and replaces earlier ones. Pages that are not served are stored as an
+    /// empty text.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ mod tests {
     use crate::testing::Register;
 
     #[test]
-    fn addresses_are_those_that_were_recorded_last() {
+    fn served_addresses_are_last_recorded_ones() {
         let register = Register::new();
         let read = || {
             register

@@ -1,8 +1,8 @@
-//! Whether a SQLite database has one server, as it should.
+//! Detects a second server on a SQLite database.
 //!
-//! Several processes can use one file, so a second server does no damage: the two keep each other
-//! waiting, and each counts requests for itself. The lock is `flock`, which SQLite and the commands
-//! do not use: SQLite uses `fcntl`.
+//! A second server does not damage the database, but the two block each other, and each counts
+//! requests separately for rate limits. The lock is `flock`; SQLite uses `fcntl`, and commands use
+//! neither on this file.
 
 use std::fs::File;
 
@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use crate::error::StorageError;
 
-/// Marks the SQLite database at `url`, which exists, as that of a server until the process ends,
-/// and returns whether another server had done so. On PostgreSQL a database can have several
-/// servers.
+/// Locks the existing SQLite database at `url` for this server until the process ends. Returns
+/// whether another server holds the lock. Always `false` on PostgreSQL, where a database can have
+/// several servers.
 ///
 /// # Errors
 ///
@@ -25,8 +25,8 @@ pub fn has_another_server(url: &str) -> Result<bool, StorageError> {
         return Ok(false);
     };
     let outcome = flock(&file, FlockOperation::NonBlockingLockExclusive);
-    // Not closed: by closing a file a process loses all `fcntl` locks that it has on it, those of
-    // SQLite included.
+    // Never closed: closing a file releases all `fcntl` locks of the process on it, including those
+    // of SQLite.
     std::mem::forget(file);
     Ok(outcome == Err(Errno::WOULDBLOCK))
 }

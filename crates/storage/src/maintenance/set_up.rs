@@ -1,4 +1,4 @@
-//! Brings the schema of a register to what the program needs.
+//! Opens registers and brings their schema up to date.
 
 use database::connection::{Connections, DatabaseConnection};
 use database::options::StoreOptions;
@@ -10,13 +10,14 @@ use crate::maintenance::migrations::{self, Goal, Migrator, Pending, SetUp};
 use crate::store::Store;
 
 impl Store {
-    /// Opens a register that exists and has the schema of this program. Otherwise the database is
-    /// left as it is.
+    /// Opens an existing register with the schema of this program. Does not change the database
+    /// otherwise.
     ///
     /// # Errors
     ///
     /// [`DatabaseError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaOlder`],
-    /// [`StorageError::SchemaNewer`] or [`StorageError::UnfinishedCopy`]; otherwise as [`Store::open`].
+    /// [`StorageError::SchemaNewer`] or [`StorageError::UnfinishedCopy`]; otherwise an error of
+    /// [`Store::open`].
     pub fn open_existing(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
         let connections = Connections::from_url(url)?;
         let mut connection = connections.establish_existing()?;
@@ -28,14 +29,14 @@ impl Store {
         Self::open(url, options)
     }
 
-    /// What [`Store::set_up`] to the newest schema would do to a register that exists. Changes
-    /// nothing, takes no lock but those of reading, and blocks.
+    /// The changes that [`Store::set_up`] to the newest schema would make to an existing register.
+    /// Changes nothing, takes only read locks, and blocks.
     ///
     /// # Errors
     ///
     /// [`DatabaseError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaNewer`],
-    /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or [`StorageError::UnfinishedCopy`];
-    /// otherwise when the database does not answer.
+    /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or
+    /// [`StorageError::UnfinishedCopy`]; otherwise when the database does not answer.
     pub fn pending(url: &str, requested: Option<Environment>) -> Result<Pending, StorageError> {
         let connections = Connections::from_url(url)?;
         let mut connection = connections.establish_existing()?;
@@ -46,8 +47,8 @@ impl Store {
         Migrator::new(&mut connection).pending(requested)
     }
 
-    /// Like [`Store::set_up`] to the newest schema, without a request for an environment. Returns
-    /// how many migrations were applied.
+    /// Like [`Store::set_up`] to the newest schema, without a requested environment. Returns the
+    /// number of applied migrations.
     ///
     /// # Errors
     ///
@@ -56,20 +57,21 @@ impl Store {
         Ok(self.set_up(Goal::Newest, None)?.schema.applied.len())
     }
 
-    /// Brings the schema to the goal, forwards or back, and records the environment of a new
-    /// register: the requested one, otherwise sandbox. Records beside a SQLite file that there is a
-    /// register. Blocks.
+    /// Applies or reverts migrations up to the goal, and records the environment of a new register:
+    /// the requested one, or sandbox by default. Writes a marker beside a SQLite file. Blocks.
     ///
-    /// Two servers that start together over one database are safe: one of them waits and then finds
-    /// nothing to do. It waits up to ten minutes, also for a transaction that holds what a
-    /// migration needs, and says so in the log. Where nothing is to be done, nothing is locked.
+    /// Several servers may start at the same time on one database: one migrates, and the others
+    /// wait and then find nothing to do. The wait is up to 10 minutes and is logged; it includes
+    /// waiting for transactions that hold a required lock. Without pending changes, no lock is
+    /// taken.
     ///
     /// # Errors
     ///
-    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`],
-    /// [`StorageError::Migration`], [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
-    /// [`StorageError::CorruptSetting`], without any change; [`DatabaseError::Connection`];
-    /// [`DatabaseError::Busy`]; [`DatabaseError::Marker`].
+    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`],
+    /// [`StorageError::UnknownMigration`], [`StorageError::Migration`],
+    /// [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
+    /// [`StorageError::CorruptSetting`], without any change; [`DatabaseError::Connection`],
+    /// [`DatabaseError::Busy`] or [`DatabaseError::Marker`].
     pub fn set_up(
         &self,
         goal: Goal<'_>,

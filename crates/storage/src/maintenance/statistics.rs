@@ -1,10 +1,10 @@
-//! Statistics of the trainees while a register is small, on PostgreSQL.
+//! Renews the planner statistics of the trainees while a register is small, on PostgreSQL.
 //!
-//! A statement is planned once on each connection, on the first day of a register while the table
-//! is empty. To the planner all indexes cost the same then, and it takes whichever: also to find a
-//! trainee by its identifier it may scan all trainees of the provider. New statistics make
-//! PostgreSQL plan again. Autovacuum makes them a minute or more later, when a provider may have
-//! sent thousands; so servers make them themselves.
+//! Each connection plans a statement once. On the first day of a register the table is empty, all
+//! indexes seem to cost the same, and the planner may choose a bad one, such as scanning all
+//! trainees of a provider to find one by its identifier. New statistics make PostgreSQL plan again.
+//! Autovacuum creates them a minute or more later, when a provider may have sent thousands of
+//! trainees. Servers therefore create them earlier.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -14,13 +14,13 @@ use diesel::sql_types::Bool;
 use crate::error::StorageError;
 use crate::session::Session;
 
-/// Whether trainees were added and changed ten times as often since the last statistics as there
-/// were trainees then, and this role may make new ones.
+/// Whether the number of changes since the last statistics exceeds ten times the number of trainees
+/// at that time, and this role may create new statistics.
 const DUE_SQL: &str = "SELECT pg_stat_get_mod_since_analyze(oid) > greatest(100, 10 * reltuples) \
          AND pg_has_role(relowner, 'USAGE') AS due \
      FROM pg_class WHERE oid = to_regclass('trainees')";
 
-/// One server at a time; another that makes them does so for all.
+/// Skips the table if another server is creating statistics.
 const ANALYZE_SQL: &str = "ANALYZE (SKIP_LOCKED) trainees";
 
 #[derive(QueryableByName)]
@@ -30,8 +30,8 @@ struct Due {
 }
 
 impl Session<'_> {
-    /// Whether the register has grown enough for new statistics. Always `false` on SQLite, which
-    /// plans without statistics.
+    /// Whether the register has grown enough for new statistics. `None` on SQLite, which plans
+    /// without statistics.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Session<'_> {
         Ok(Some(found.is_some_and(|found| found.due)))
     }
 
-    /// Renews the statistics of the trainees; PostgreSQL then plans all statements about them
+    /// Renews the statistics of the trainees. PostgreSQL then plans all statements about them
     /// again.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_grows_from_nothing_is_planned_anew() {
+    fn growing_register_is_planned_again() {
         let register = Register::with_provider();
         let due = || {
             register
@@ -98,7 +98,7 @@ mod tests {
                 .map(|found| found.line)
                 .collect::<String>()
         };
-        // It is planned for the empty table here: PostgreSQL 15 takes another index.
+        // Planned for the empty table: PostgreSQL 15 chooses another index.
         plan();
         assert_eq!(due(), Some(false), "there are no trainees");
         let insert = "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded, \
@@ -106,7 +106,7 @@ mod tests {
              SELECT 1, 't' || number, 1, 2026, '', '', '', 'draft', '2026-03-02', '2026-03-02', '{}' \
              FROM generate_series(1, 200) AS number";
         register.second_connection().batch_execute(insert).unwrap();
-        // PostgreSQL counts what a connection has done a little after it has ended.
+        // PostgreSQL counts the changes of a connection shortly after the connection has ended.
         let begun = Instant::now();
         while due() != Some(true) {
             assert!(
@@ -117,6 +117,6 @@ mod tests {
         }
         register.write(|session| session.make_statistics()).unwrap();
         assert!(plan().contains("trainees_trainee_id_key"), "{}", plan());
-        assert_eq!(due(), Some(false), "they have just been made");
+        assert_eq!(due(), Some(false), "the statistics are new");
     }
 }

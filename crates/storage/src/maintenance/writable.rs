@@ -1,4 +1,4 @@
-//! Whether a store can write.
+//! Checks that a store can write.
 
 use database::connection::{Access, DatabaseConnection};
 use diesel::RunQueryDsl as _;
@@ -7,9 +7,9 @@ use crate::error::{DatabaseError, StorageError};
 use crate::store::Store;
 
 impl Store {
-    /// Fails where SQLite cannot write the database: its file, or one of those beside it. Changes
-    /// nothing, and blocks. A server of PostgreSQL is not asked: it may be a standby now, and
-    /// writable later.
+    /// Fails if SQLite cannot write the database file or a file beside it. Changes nothing, and
+    /// blocks. Always succeeds on PostgreSQL, where a server may be a standby now and writable
+    /// later.
     ///
     /// # Errors
     ///
@@ -31,8 +31,8 @@ impl Store {
     }
 }
 
-/// Begins to write and takes it back. SQLite begins a transaction on a file that it can only read
-/// too, and refuses the first statement in it that writes.
+/// Writes and rolls back. On a read-only file, SQLite begins a writing transaction without an error
+/// and rejects the first write in it.
 fn begin_to_write(connection: &mut DatabaseConnection) -> Result<(), DatabaseError> {
     connection.begin(Access::Write)?;
     let written = diesel::sql_query("PRAGMA user_version = 0").execute(connection);

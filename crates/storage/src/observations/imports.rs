@@ -1,7 +1,7 @@
-//! The imports of files: kind, time, actor, counts of rows, and refused rows.
+//! Imports of files: kind, time, actor, counts of rows, and refused rows.
 //!
-//! A problem is stored with its line and its words, which hold no value of a record. An import is
-//! kept as long as an entry of the activity log.
+//! A problem is stored with its line and its text, which contains no value of a record. Imports are
+//! kept as long as entries of the activity log.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ use crate::error::StorageError;
 use crate::schema::{imports, users};
 use crate::session::Session;
 
-/// The refused rows that are stored of one import; of others the number alone.
+/// The most refused rows stored for one import. Further ones are only counted.
 pub const MAX_REFUSED_ROWS: usize = 1_000;
 
-/// What a file was about.
+/// The kind of records in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportKind {
     /// Schools.
@@ -30,7 +30,7 @@ pub enum ImportKind {
 impl ImportKind {
     const ALL: [Self; 3] = [Self::Schools, Self::Partners, Self::Trainees];
 
-    /// Its name.
+    /// The name of the kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,18 +47,18 @@ impl fmt::Display for ImportKind {
     }
 }
 
-/// What became of the rows of a file.
+/// The results of the accepted rows of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImportCounts {
-    /// Rows of what was not there before.
+    /// Rows that added a record.
     pub added: u64,
-    /// Rows that changed data.
+    /// Rows that changed a record.
     pub changed: u64,
-    /// Rows that said what was known already.
+    /// Rows without new data.
     pub unchanged: u64,
 }
 
-/// A row that was refused.
+/// A refused row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedLine {
     /// The first line of the row, from 1.
@@ -70,37 +70,37 @@ pub struct RefusedLine {
 /// An import that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewImport {
-    /// What the file was about.
+    /// The kind of records in the file.
     pub kind: ImportKind,
-    /// What was done, such as `school import`.
+    /// The operation, such as `school import`.
     pub operation: String,
-    /// What became of the rows that were accepted.
+    /// The results of the accepted rows.
     pub counts: ImportCounts,
-    /// The rows that were refused, in the order of the file.
+    /// The refused rows, in the order of the file.
     pub refused: Vec<RefusedLine>,
-    /// For an incomplete import: the first line that may not be imported, from 1.
+    /// The first line that may not have been imported, from 1; `None` for a complete import.
     pub stopped_at_line: Option<u64>,
 }
 
-/// An import as it is listed.
+/// An import in lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportRecord {
-    /// Its number.
+    /// The number of the import.
     pub id: i64,
-    /// When it ended.
+    /// When the import ended.
     pub at: DateTime<Utc>,
-    /// What the file was about.
+    /// The kind of records in the file.
     pub kind: ImportKind,
-    /// What was done, such as `school import`.
+    /// The operation, such as `school import`.
     pub operation: String,
-    /// The e-mail address of the user who did it, empty where the user was erased, or who ran the
-    /// command.
+    /// The e-mail address of the importing user, which is empty if the user was erased, or the
+    /// person who ran the command.
     pub by: String,
-    /// What became of the rows that were accepted.
+    /// The results of the accepted rows.
     pub counts: ImportCounts,
-    /// How many rows were refused.
+    /// The number of refused rows.
     pub refused: u64,
-    /// For an incomplete import: the first line that may not be imported, from 1.
+    /// The first line that may not have been imported, from 1; `None` for a complete import.
     pub stopped_at_line: Option<u64>,
 }
 
@@ -120,7 +120,7 @@ type Row = (
     Option<String>,
 );
 
-/// All imports with who made them, as [`Row`]s.
+/// All imports with the addresses of their users, as [`Row`]s.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn rows() -> _ {
     imports::table.left_join(users::table).select((
@@ -166,7 +166,7 @@ fn record((import, email): Row) -> Result<ImportRecord, StorageError> {
 }
 
 impl Session<'_> {
-    /// Stores what an import came to, and logs it. Returns its number.
+    /// Stores and logs an import. Returns its number.
     ///
     /// # Errors
     ///
@@ -209,7 +209,8 @@ impl Session<'_> {
         Ok(id)
     }
 
-    /// Up to `most` imports, newest first, before the one with the number `before`.
+    /// Up to `most` imports, newest first. With `before`, only imports before the one with this
+    /// number.
     ///
     /// # Errors
     ///
@@ -227,8 +228,7 @@ impl Session<'_> {
         found.into_iter().map(record).collect()
     }
 
-    /// An import with the refused rows that are stored of it; `None` where there is none with this
-    /// number.
+    /// An import with its stored refused rows; `None` if there is none with this number.
     ///
     /// # Errors
     ///
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_is_listed_with_its_counts_and_its_refused_rows_and_is_logged() {
+    fn import_is_listed_and_logged_with_counts() {
         let register = Register::new();
         let first = register
             .write(|session| session.record_import(OPERATOR, &import(1_005)))
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_that_stopped_has_the_line() {
+    fn incomplete_import_has_line_where_it_stopped() {
         let register = Register::new();
         let stopped = NewImport {
             stopped_at_line: Some(502),

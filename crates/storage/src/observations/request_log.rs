@@ -1,12 +1,13 @@
-//! The log of requests: of each provider the refused requests of the last [`KEPT_DAYS`] days and
-//! the last accepted ones, with what was asked and answered, and the codes and fields of problems.
+//! The request log: for each provider, the refused requests of the last [`KEPT_DAYS`] days and the
+//! latest accepted ones, with endpoint and status, and the codes and fields of problems. Bodies and
+//! values are not stored.
 //!
 //! The log is bounded: adding removes entries over [`LogLimits`], and the maintenance of the
-//! servers removes old ones. Every row is found by its provider and its time, and no statement goes
-//! through the table.
+//! servers removes old ones. Statements find rows by provider and time through the index and never
+//! scan the table.
 //!
-//! This module does not know versions, endpoints and fields. The caller must take their names from
-//! a bounded set, without any part of a body and without values.
+//! The module is independent of versions, endpoints and fields. The caller must take their names
+//! from a bounded set, without any part of a body and without values.
 
 use std::collections::BTreeSet;
 
@@ -24,10 +25,10 @@ mod refusals;
 pub use listing::{LogPosition, PAGE, RequestFilter, RequestPage, UnreadablePosition};
 pub use refusals::{MAX_COUNTED, MAX_REFUSALS, Refusal, Refusals};
 
-/// For how many days requests are kept.
+/// Requests are kept for this number of days.
 pub const KEPT_DAYS: i64 = 30;
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// Answered with an error.
@@ -37,10 +38,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Both.
+    /// All outcomes.
     pub const ALL: [Self; 2] = [Self::Refused, Self::Accepted];
 
-    /// What a status says.
+    /// The outcome for an HTTP status.
     #[must_use]
     pub const fn from_status(status: u16) -> Self {
         if status < 400 {
@@ -55,17 +56,17 @@ impl Outcome {
     }
 }
 
-/// How many requests are kept of each provider.
+/// The most requests kept for each provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogLimits {
-    /// Of the refused ones.
+    /// The most refused requests.
     pub refused: u32,
-    /// Of the accepted ones.
+    /// The most accepted requests.
     pub accepted: u32,
 }
 
 impl LogLimits {
-    /// Of the requests with the outcome.
+    /// The most requests with this outcome.
     #[must_use]
     pub const fn limit(self, outcome: Outcome) -> u32 {
         match outcome {
@@ -87,16 +88,16 @@ impl Default for LogLimits {
 /// A problem of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LoggedProblem {
-    /// The code; empty where there is none, as for a parameter of a query.
+    /// The code; empty if there is none, as for a query parameter.
     pub code: String,
-    /// The field, as the version of the request spells it.
+    /// The name of the field in the version of the request.
     pub field: String,
 }
 
-/// A request, or an item of a batch.
+/// A logged request, or a logged item of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedRequest {
-    /// When it was answered.
+    /// When the request was answered.
     pub answered_at: DateTime<Utc>,
     /// The number of the token.
     pub token_id: i64,
@@ -108,18 +109,18 @@ pub struct LoggedRequest {
     pub method: String,
     /// The status of the reply.
     pub status: u16,
-    /// The position in its batch, from 0; nothing for a request as a whole.
+    /// The position of the item in its batch, from 0; `None` for a whole request.
     pub item: Option<u32>,
     /// The identifier of the request.
     pub request_id: String,
     /// The first problems.
     pub problems: Vec<LoggedProblem>,
-    /// How many more problems there were.
+    /// The number of further problems.
     pub problems_left_out: u32,
 }
 
 impl LoggedRequest {
-    /// What became of it.
+    /// The outcome of the request.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {
         Outcome::from_status(self.status)
@@ -171,14 +172,14 @@ impl From<&NewLoggedRequest> for NewRow {
             status: i32::from(request.status),
             item: request.item.map(count),
             request_id: request.request_id.clone(),
-            problems: written(&request.problems),
+            problems: stored_problems(&request.problems),
             problems_left_out: count(request.problems_left_out),
         }
     }
 }
 
-/// Problems as they are stored: an array of `[code, field]`.
-fn written(problems: &[LoggedProblem]) -> String {
+/// The stored form of problems: an array of `[code, field]`.
+fn stored_problems(problems: &[LoggedProblem]) -> String {
     let pairs: Vec<_> = problems
         .iter()
         .map(|problem| [&problem.code, &problem.field])
@@ -195,11 +196,11 @@ fn read_problems(stored: &str) -> Vec<LoggedProblem> {
 }
 
 impl Session<'_> {
-    /// Adds requests, on PostgreSQL in one statement.
+    /// Adds requests. Uses one statement on PostgreSQL.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or there is no such provider or token.
+    /// When the database does not answer, or a provider or a token does not exist.
     pub fn add_requests(&mut self, requests: &[NewLoggedRequest]) -> Result<(), StorageError> {
         let rows: Vec<_> = requests.iter().map(NewRow::from).collect();
         match self.connection {
@@ -219,8 +220,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The newest request of a provider with that outcome beyond a limit, if there are more than
-    /// the limit. It reads the index over as many entries as the limit.
+    /// The newest request over the limit, for a provider and an outcome; `None` if there is none.
+    /// Reads as many entries of the index as the limit.
     ///
     /// # Errors
     ///
@@ -246,8 +247,8 @@ impl Session<'_> {
         }))
     }
 
-    /// Removes the oldest requests of a provider with that outcome up to
-    /// [`Session::newest_surplus_request`], at most `most`, and returns their number.
+    /// Removes up to `most` of the oldest requests of a provider with this outcome, up to
+    /// [`Session::newest_surplus_request`]. Returns the number of removed ones.
     ///
     /// # Errors
     ///
@@ -293,7 +294,7 @@ impl Session<'_> {
     /// When the database does not answer.
     pub fn remove_old_requests(&mut self, most: i64) -> Result<usize, StorageError> {
         let oldest = (self.now() - TimeDelta::days(KEPT_DAYS)).naive_utc();
-        // The index begins with the provider.
+        // The index begins with the provider, so the query lists the providers.
         let providers = providers::table
             .select(providers::id)
             .load::<i64>(self.connection)?;
@@ -313,7 +314,7 @@ impl Session<'_> {
         };
         let providers: BTreeSet<i64> = old.iter().map(|(provider, ..)| *provider).collect();
         let ids: Vec<i64> = old.iter().map(|(.., id)| *id).collect();
-        // It must not go through all that is old of all providers again.
+        // Restricted again, so that the index finds the rows without scanning all old requests.
         let old = request_log::table
             .filter(request_log::provider_id.eq_any(providers))
             .filter(request_log::accepted.eq_any([false, true]))

@@ -1,15 +1,14 @@
-//! What tokens ask for, counted by day, and how many of their writes another version would have
-//! accepted.
+//! Requests of tokens, counted by day, and checks whether their writes would be accepted in another
+//! version.
 //!
-//! Rows are by day so that the last days can be distinguished from the year before. There are as
-//! many of them as tokens, versions, endpoints and names that were really used on a day, and they
-//! are kept for [`KEPT_DAYS`]: the tables are bounded by the days, and no day by the number of
-//! requests. What is first seen is therefore the first of those days.
+//! There is one row for each day, token, version, endpoint and name in use. Rows are kept for
+//! [`KEPT_DAYS`], so the number of rows is bounded by the days and does not depend on the number of
+//! requests. The first request in a total is therefore the first one of the kept days.
 //!
-//! Several servers add to the same rows. Each adds its own in the order of the keys, so they wait
-//! for each other and never in a circle.
+//! Several servers add to the same rows, each in the order of the keys. They may wait for each
+//! other but cannot deadlock.
 //!
-//! This module does not know versions, endpoints and names. The caller must take them from a
+//! The module is independent of versions, endpoints and names. The caller must take them from a
 //! bounded set.
 
 use std::sync::Arc;
@@ -31,15 +30,15 @@ mod totals;
 pub use checks_by_day::CheckDay;
 pub use totals::{CheckTotal, MonthTotal, ProblemTotal, UsageTotal};
 
-/// For how many days counts are kept: a year, and a month to look back on it.
+/// Counts are kept for this number of days: a year, and a month to look back at it.
 pub const KEPT_DAYS: i64 = 400;
 
-/// A request that was seen.
+/// The time and the identifier of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
-    /// When.
+    /// When the request was counted.
     pub at: DateTime<Utc>,
-    /// Its identifier.
+    /// The identifier of the request.
     pub request_id: Arc<str>,
 }
 
@@ -48,11 +47,11 @@ pub struct Seen {
 pub struct UsageCount {
     /// The day in UTC.
     pub day: NaiveDate,
-    /// How many there were on it.
+    /// The requests of the day.
     pub total: UsageTotal,
 }
 
-/// Writes of a version that were tried in another one on one day.
+/// Writes in a version that were checked in another one, on one day.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CheckCount {
     /// The day in UTC.
@@ -61,15 +60,15 @@ pub struct CheckCount {
     pub token_id: i64,
     /// The label of the version.
     pub version: String,
-    /// The label of the version that they were tried in.
+    /// The label of the version that checked the writes.
     pub against: String,
-    /// How many there were.
+    /// The number of checked writes.
     pub checked: i64,
-    /// How many of them would be accepted there.
+    /// The number of writes that the other version would accept.
     pub valid: i64,
 }
 
-/// Writes that would not be accepted in another version, by what stands against them, on one day.
+/// Writes that another version would reject, by problem, on one day.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProblemCount {
     /// The day in UTC.
@@ -78,28 +77,28 @@ pub struct ProblemCount {
     pub token_id: i64,
     /// The label of the version.
     pub version: String,
-    /// The label of the version that they were tried in.
+    /// The label of the version that checked the writes.
     pub against: String,
-    /// The field, as that version calls it.
+    /// The name of the field in that version.
     pub field: String,
     /// The code of the problem.
     pub code: String,
-    /// How many writes have it.
+    /// The number of writes with the problem.
     pub writes: i64,
 }
 
-/// Counts that are added together.
+/// Counts to add in one job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageBatch {
     /// Requests.
     pub requests: Vec<UsageCount>,
-    /// Writes that were tried in another version.
+    /// Writes that were checked in another version.
     pub checks: Vec<CheckCount>,
-    /// What stood against them.
+    /// Problems of these writes.
     pub problems: Vec<ProblemCount>,
 }
 
-/// The later of two requests wins, and of the earlier ones the first: servers add in any order.
+/// Keeps the first and the last request by time, because servers add counts in any order.
 const ADD_REQUESTS: &str = r#"
 INSERT INTO "usage_by_day" (day, token_id, version, endpoint, name, requests,
                             first_at, first_request_id, last_at, last_request_id)
@@ -129,7 +128,7 @@ ON CONFLICT (day, token_id, version, against, field, code) DO UPDATE SET
     writes = shadow_problems.writes + excluded.writes"#;
 
 impl UsageBatch {
-    /// How many counts there are.
+    /// The number of counts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.requests.len() + self.checks.len() + self.problems.len()
@@ -143,16 +142,15 @@ impl UsageBatch {
 }
 
 impl Session<'_> {
-    /// Adds counts to those that are there. On PostgreSQL they are sent together with the end of
-    /// the job, in one message: a job has hundreds of them, and would spend its time waiting for
-    /// the answers.
+    /// Adds counts to the stored ones. PostgreSQL receives all statements in one message at the end
+    /// of the job: a job has hundreds of them, and would otherwise wait for each answer.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or there is no such token; on PostgreSQL at the end of
-    /// the job.
+    /// When the database does not answer, or a token does not exist. PostgreSQL reports this at the
+    /// end of the job.
     pub fn add_usage(&mut self, batch: &UsageBatch) -> Result<(), StorageError> {
-        // The fields of a key stand first in each count, so this is the order of the keys.
+        // The first fields of each count are its key, so this sorts by key.
         let UsageBatch {
             mut requests,
             mut checks,

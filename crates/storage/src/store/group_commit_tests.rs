@@ -136,7 +136,7 @@ impl Grouped {
             .iter()
             .map(|id| self.begin_next(move |session| insert(id, session)))
             .collect();
-        // The blocking write commits in a group of its own, before the others start.
+        // The blocking write commits in its own group, before the others start.
         let before = self.stats();
         running.release(self);
         for write in writes {
@@ -237,7 +237,7 @@ fn concurrent_writes_share_commit_and_its_round_trips() {
     let before = round_trips();
     assert_eq!(grouped.insert_together(&["e", "f", "g"]), (2, 4));
     let group = round_trips() - before;
-    // Each write loads its provider by UKPRN, in a round trip of its own.
+    // Each write loads its provider by UKPRN, in its own round trip.
     assert_eq!((single, group), (begin + 2, 2 * begin + 2 + 4));
     assert_eq!(grouped.kept(), ["a", "b", "c", "d", "e", "f", "g"]);
 }

@@ -181,7 +181,7 @@ fn certificates(
 ) -> Result<[PathBuf; 3], Box<dyn std::error::Error>> {
     let mut authority = CertificateParams::new(Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    // Each authority has a name of its own.
+    // Each authority has its own name.
     authority
         .distinguished_name
         .push(DnType::CommonName, folder.display().to_string());

@@ -589,7 +589,7 @@ fn batch_item() -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))
         .description(Some(
-            "A key of the client's for the item, as `Idempotency-Key` is for a request of its own.",
+            "A key of the client's for the item, as `Idempotency-Key` is for a separate request.",
         ));
     in_data(named(&new_name(TRAINEE)))
         .property(IDEMPOTENCY_KEY, key)
@@ -614,7 +614,7 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
         .property(IDEMPOTENCY_KEY, key)
         .property(
             "status",
-            count("The status that a request of its own would have got."),
+            count("The status that a separate request would have got."),
         )
         .property(
             "warnings",
@@ -673,4 +673,4 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
 }
 
 const BATCH_RESULT_MEANING: &str =
-    "The result of an item: the reply that it would have got as a request of its own.";
+    "The result of an item: the reply that it would have got as a separate request.";

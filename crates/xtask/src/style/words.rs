@@ -19,6 +19,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("so many|much", "up to N"),
     ("meanwhile", "during ..., while ..."),
     ("anew", "again"),
+    ("lately", "recently"),
     (
         "in vain",
         "without success; name the error, such as a timeout",

@@ -86,7 +86,7 @@ fn token_has_a_rate_limit_and_gets_its_remaining_quota() {
             .bytes("{")
             .send()
             .error(429, "TooManyRequests");
-        // Another token, of this or of another provider, has an allowance of its own.
+        // Another token, of this or of another provider, has its own limit.
         info(&api.register.other_provider(api.version)).is(200);
     });
 }

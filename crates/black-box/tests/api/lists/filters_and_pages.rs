@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::api::support::{Api, Body, every_version};
 
-/// Registers a trainee with a last name of its own, and gives the identifier.
+/// Registers a trainee with its own last name, and gives the identifier.
 fn add(api: &Api<'_>, name: &str, change: impl Fn(Body) -> Body) -> String {
     api.create(change(api.example().with(F::last_name, name)))
         .id()

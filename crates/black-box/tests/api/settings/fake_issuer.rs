@@ -94,7 +94,7 @@ impl Fault {
     ];
 }
 
-/// An issuer on a port of its own.
+/// An issuer on its own port.
 pub(crate) struct FakeIssuer {
     address: SocketAddr,
     shared: Arc<Mutex<Shared>>,

@@ -264,7 +264,7 @@ fn a_removed_user_another_role_and_a_closed_provider_count_from_the_next_request
         })
     };
     let token = other.form_token();
-    // By a command, which is another process with a store of its own.
+    // By a command, which is another process with its own store.
     let store = register.another_store();
     let id = id_of("b@example.com");
     let role = UserRole::Viewer;

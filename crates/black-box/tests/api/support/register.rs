@@ -1,4 +1,4 @@
-//! A register under test: the real server on a port of its own, over a fresh database, with a clock
+//! A register under test: the real server on its own port, over a fresh database, with a clock
 //! that the test sets.
 
 use std::net::{SocketAddr, TcpListener};
@@ -539,7 +539,7 @@ impl<'a> Api<'a> {
     }
 }
 
-/// Runs a scenario for each version, on a register of its own.
+/// Runs a scenario for each version, on its own register.
 pub(crate) fn every_version(mut scenario: impl FnMut(&Api<'_>)) {
     for version in SERVED {
         eprintln!("in version {}", version.label);

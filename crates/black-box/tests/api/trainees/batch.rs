@@ -84,7 +84,7 @@ fn comparable(mut value: Value) -> Value {
     value
 }
 
-/// What a request of its own is answered, in the form of a result.
+/// The reply to a separate request, in the form of a result.
 fn alone(api: &Api<'_>, item: &Value, headers: &[(&str, &str)]) -> Value {
     let key = item["idempotency_key"].as_str().unwrap();
     let request = api
@@ -116,7 +116,7 @@ fn alone(api: &Api<'_>, item: &Value, headers: &[(&str, &str)]) -> Value {
     Value::Object(result)
 }
 
-/// Makes seven of the items wrong, each in a way of its own, and gives their positions and
+/// Makes seven of the items wrong, each in a different way, and gives their positions and
 /// statuses.
 fn make_wrong(api: &Api<'_>, items: &mut [Value]) -> [(usize, u64); 7] {
     items[0] = item("without-email", person(api, 0).without(F::email));

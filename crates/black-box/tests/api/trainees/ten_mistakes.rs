@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::api::support::{Api, Body, every_version, record};
 
-/// A name that another version has for a field, where this one has a name of its own.
+/// A name that another version has for a field, where this one has its own name.
 fn foreign_name(api: &Api<'_>, field: F) -> &'static str {
     let names = &api.served().other_names.trainee.refused;
     names

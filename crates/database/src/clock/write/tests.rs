@@ -1,4 +1,4 @@
-//! How far dates run ahead, how many changes share one, and who waits.
+//! Tests how far dates run ahead, how many changes share a date, and when changes wait.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -8,7 +8,7 @@ use super::*;
 /// 2 March 2026, noon, in microseconds.
 const BEGINNING: i64 = 1_772_452_800_000_000;
 
-/// A clock that stands where the test sets it, and the dates by it.
+/// A clock set by the test, and the dates that follow it.
 struct Machine {
     micros: Arc<AtomicI64>,
     dates: Arc<WriteClock>,
@@ -38,7 +38,7 @@ impl Machine {
             .fetch_add(by.num_microseconds().unwrap(), Ordering::SeqCst);
     }
 
-    /// The date of a change, or how long it has to wait.
+    /// Makes a change. Returns its date, or how long it has to wait.
     fn change(&mut self, earlier: Option<DateTime<Utc>>) -> Result<DateTime<Utc>, Duration> {
         let mut reserved = self.dates.reserve(earlier);
         reserved.take()?;
@@ -52,7 +52,7 @@ impl Machine {
         Ok(reserved.date())
     }
 
-    /// Like [`Machine::change`], after waiting as long as required.
+    /// Like [`Machine::change`], but waits as long as required.
     fn change_in_time(&mut self, earlier: Option<DateTime<Utc>>) -> DateTime<Utc> {
         loop {
             match self.change(earlier) {
@@ -62,7 +62,7 @@ impl Machine {
         }
     }
 
-    /// No date went back, and few changes have the same one.
+    /// Checks that no date went back, and that few changes share a date.
     fn require_order(&self) {
         assert!(self.given.is_sorted());
         let mut changes = HashMap::new();
@@ -78,14 +78,14 @@ impl Machine {
         );
     }
 
-    /// How far the last date is ahead.
+    /// How far the last date is ahead of the clock.
     fn lead(&self) -> TimeDelta {
         *self.given.last().unwrap() - self.now()
     }
 }
 
 #[test]
-fn changes_have_a_millisecond_each_also_when_the_clock_stands_still() {
+fn changes_have_different_milliseconds_with_stopped_clock() {
     let mut machine = Machine::new();
     let dates: Vec<_> = (0..250).map(|_| machine.change(None).unwrap()).collect();
     assert!(dates.is_sorted_by(|earlier, later| earlier < later));
@@ -93,7 +93,7 @@ fn changes_have_a_millisecond_each_also_when_the_clock_stands_still() {
 }
 
 #[test]
-fn a_refused_job_takes_no_date() {
+fn refused_job_takes_no_date() {
     let mut machine = Machine::new();
     for _ in 0..5_000 {
         assert_eq!(machine.dates.reserve(None).date(), machine.now());
@@ -102,7 +102,7 @@ fn a_refused_job_takes_no_date() {
 }
 
 #[test]
-fn five_thousand_changes_a_second_stay_with_the_clock() {
+fn five_thousand_changes_per_second_stay_near_clock() {
     let mut machine = Machine::new();
     let mut widest = TimeDelta::zero();
     for _ in 0..100_000 {
@@ -115,7 +115,7 @@ fn five_thousand_changes_a_second_stay_with_the_clock() {
 }
 
 #[test]
-fn fifty_thousand_changes_at_once_wait_before_they_are_a_second_ahead() {
+fn fifty_thousand_changes_wait_at_maximum_lead() {
     let mut machine = Machine::new();
     let begun = machine.now();
     for _ in 0..50_000 {
@@ -132,9 +132,11 @@ fn fifty_thousand_changes_at_once_wait_before_they_are_a_second_ahead() {
 }
 
 #[test]
-fn a_record_that_changes_too_often_waits_and_the_others_do_not() {
+fn record_changed_too_often_waits_without_delaying_others() {
     let mut machine = Machine::new();
-    let (mut last, mut changed, mut waited) = (machine.now(), 0, 0);
+    let mut last = machine.now();
+    let mut changed = 0;
+    let mut waited = 0;
     for _ in 0..10_000 {
         match machine.change(Some(last)) {
             Ok(date) => {
@@ -150,7 +152,7 @@ fn a_record_that_changes_too_often_waits_and_the_others_do_not() {
         machine.advance(TimeDelta::microseconds(250));
     }
     machine.require_order();
-    // 2.5 seconds, and the one ahead.
+    // 2.5 seconds, and the second ahead.
     assert!(
         (3_000..=3_500).contains(&changed),
         "{changed} changes, {waited} attempts too early"
@@ -158,7 +160,7 @@ fn a_record_that_changes_too_often_waits_and_the_others_do_not() {
 }
 
 #[test]
-fn changes_wait_up_to_a_second_while_the_clock_is_set_back_by_up_to_two() {
+fn changes_wait_after_clock_was_set_back_slightly() {
     let mut machine = Machine::new();
     let before = machine.change(None).unwrap();
     machine.advance(-TimeDelta::milliseconds(900));
@@ -175,7 +177,7 @@ fn changes_wait_up_to_a_second_while_the_clock_is_set_back_by_up_to_two() {
 }
 
 #[test]
-fn dates_follow_a_clock_that_is_set_back_further_at_once() {
+fn dates_follow_clock_that_was_set_back_far() {
     for jump in [
         TimeDelta::milliseconds(2_001),
         TimeDelta::hours(2),
@@ -191,14 +193,14 @@ fn dates_follow_a_clock_that_is_set_back_further_at_once() {
         machine.advance(-jump);
         assert_eq!(change(None), Ok(machine.now()));
         assert_eq!(change(None), Ok(machine.now() + MILLISECOND));
-        // The record that was changed before the jump ended keeps its order.
+        // The dates of a record that was changed before the end of the jump still increase.
         assert_eq!(change(Some(ahead)), Ok(ahead + MILLISECOND));
         assert_eq!(change(None), Ok(machine.now() + MILLISECOND * 2));
     }
 }
 
 #[test]
-fn a_date_that_no_change_takes_is_free_again_also_after_a_jump() {
+fn unused_date_becomes_available_after_clock_jump() {
     for jump in [TimeDelta::milliseconds(1_500), TimeDelta::hours(2)] {
         let mut machine = Machine::new();
         machine.advance(jump);
@@ -211,7 +213,7 @@ fn a_date_that_no_change_takes_is_free_again_also_after_a_jump() {
 }
 
 #[test]
-fn jobs_that_hold_a_date_of_a_jump_do_not_hold_up_others() {
+fn reserved_dates_of_clock_jump_do_not_delay_others() {
     let mut machine = Machine::new();
     machine.advance(TimeDelta::hours(2));
     let mut held = machine.dates.reserve(None);
@@ -222,15 +224,15 @@ fn jobs_that_hold_a_date_of_a_jump_do_not_hold_up_others() {
 }
 
 #[test]
-fn dates_follow_those_that_another_process_committed() {
+fn dates_follow_commits_of_other_process() {
     let mut machine = Machine::new();
     let committed = machine.now() + TimeDelta::milliseconds(600);
     machine.dates.come_after(committed);
     machine.dates.come_after(machine.now());
     assert_eq!(machine.change(None), Ok(committed));
     machine.require_order();
-    // After a start with a clock that was set back changes wait for up to a second, and follow the
-    // clock beyond that.
+    // After a start with a clock that was set back a little, changes wait up to a second. If it was
+    // set back further, they follow the clock.
     machine
         .dates
         .come_after(machine.now() + TimeDelta::seconds(2));
@@ -243,7 +245,7 @@ fn dates_follow_those_that_another_process_committed() {
 }
 
 #[test]
-fn a_date_of_a_clock_far_ahead_is_followed_without_the_others() {
+fn date_of_fast_clock_affects_only_its_record() {
     let mut machine = Machine::new();
     let ahead = machine.now() + TimeDelta::hours(1);
     let mut reserved = machine.dates.reserve(Some(ahead));
@@ -252,12 +254,12 @@ fn a_date_of_a_clock_far_ahead_is_followed_without_the_others() {
         (ahead + MILLISECOND, Ok(()))
     );
     assert_eq!(machine.change(None), Ok(machine.now()));
-    // It gets no further ahead.
+    // The dates get no further ahead.
     let mut next = machine.dates.reserve(Some(reserved.date()));
     assert_eq!(next.take(), Err(Duration::from_millis(1)));
     machine.advance(MILLISECOND);
     assert_eq!(next.take(), Ok(()));
-    // One that is less far ahead may come from changes that were too fast.
+    // A date that is less far ahead may come from fast changes.
     let near = machine.now() + TimeDelta::milliseconds(1_500);
     assert_eq!(
         machine.dates.reserve(Some(near)).take(),

@@ -319,7 +319,7 @@ fn leave_unread(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     )
 }
 
-/// Sends a request on a connection of its own, and requires one of these statuses where there is an
+/// Sends a request on its own connection, and requires one of these statuses where there is an
 /// answer.
 fn answered(target: &Target<'_>, request: &[u8], statuses: &[u16]) -> usize {
     let Some(mut connection) = target.connect() else {

@@ -54,7 +54,7 @@ fn split_outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &st
     })
 }
 
-/// An element: pairs with names of their own. Nothing when it is malformed.
+/// An element: pairs with different names. `None` if it is malformed.
 fn element(text: &str) -> Option<Hop> {
     let mut hop = Hop::default();
     let mut names = Vec::new();

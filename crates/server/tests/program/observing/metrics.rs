@@ -64,7 +64,7 @@ fn the_document_lists_every_metric_and_no_other() {
 fn what_happens_is_counted() {
     let place = Workplace::on_sqlite();
     let server = Watched::start(place.command(&["serve", "--rate-limit", "50"], None));
-    // A version with a deprecated endpoint, and with names of its own.
+    // A version with a deprecated endpoint, and with its own names.
     let mut all = versions::all().iter();
     let served = all
         .find(|served| !served.version.endpoints.deprecated.is_empty())

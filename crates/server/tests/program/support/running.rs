@@ -21,7 +21,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Serves a sandbox on a port of its own, and waits until the server listens.
+    /// Serves a sandbox on its own port, and waits until the server listens.
     pub(crate) fn start(workplace: &Workplace, arguments: &[&str]) -> Self {
         let mut running = Self::begin(workplace, arguments);
         running.wait_until_it_listens();

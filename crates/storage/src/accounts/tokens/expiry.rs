@@ -1,4 +1,5 @@
-//! Which tokens expire soon: one definition for the clients, who are warned, and for the operators.
+//! Finds tokens that expire soon. Warnings to clients and the pages of operators share this
+//! definition.
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use diesel::prelude::*;
@@ -9,11 +10,11 @@ use crate::error::StorageError;
 use crate::schema::providers;
 use crate::session::{Session, ValidToken};
 
-/// A token that has less time left than these days is said to expire soon.
+/// A token with less than this number of days left expires soon.
 pub const EXPIRES_SOON_DAYS: u32 = 30;
 
-/// The last day of expiry of tokens that have less than `days` days left. A token is refused from
-/// the start of its day of expiry.
+/// The latest day of expiry of tokens with less than `days` days left. A token is refused from the
+/// start of its day of expiry.
 fn last_day_within(now: DateTime<Utc>, days: u32) -> NaiveDate {
     let reached = TimeDelta::try_days(days.into())
         .and_then(|time| now.checked_add_signed(time))
@@ -22,7 +23,7 @@ fn last_day_within(now: DateTime<Utc>, days: u32) -> NaiveDate {
 }
 
 impl ValidToken {
-    /// Whether the token is still accepted and has less than [`EXPIRES_SOON_DAYS`] left.
+    /// Whether the token has not expired and has less than [`EXPIRES_SOON_DAYS`] left.
     #[must_use]
     pub fn expires_soon(&self, now: DateTime<Utc>) -> bool {
         self.expires_on > now.date_naive()
@@ -31,8 +32,8 @@ impl ValidToken {
 }
 
 impl TokenRecord {
-    /// Whether the token is accepted, unless its provider is closed, and has less than `days` days
-    /// left.
+    /// Whether the token is active and has less than `days` days left. Ignores whether its provider
+    /// is closed.
     #[must_use]
     pub fn expires_within(&self, days: u32, now: DateTime<Utc>) -> bool {
         self.status == TokenStatus::Active && self.expires_on <= last_day_within(now, days)
@@ -40,8 +41,8 @@ impl TokenRecord {
 }
 
 impl Session<'_> {
-    /// The tokens of a provider, or of all providers, that are accepted now and have less than
-    /// `days` days left, oldest first.
+    /// The accepted tokens of a provider, or of all providers, with less than `days` days left,
+    /// oldest first.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ mod tests {
     use crate::testing::{NEW_TOKEN, Register};
 
     #[test]
-    fn a_token_expires_soon_when_less_than_thirty_days_are_left() {
+    fn token_expires_soon_with_less_than_thirty_days_left() {
         let token = ValidToken {
             id: 1,
             provider_id: 1,
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_days_has_an_end() {
+    fn last_day_within_any_number_of_days_exists() {
         assert_eq!(
             last_day_within(DateTime::UNIX_EPOCH, u32::MAX),
             NaiveDate::MAX
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_expire_soon_are_those_that_are_accepted_and_have_little_time_left() {
+    fn expiring_tokens_are_accepted_and_near_expiry() {
         let register = Register::with_provider();
         register
             .write(|session| session.add_provider("10000002", "Another"))

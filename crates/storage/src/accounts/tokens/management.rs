@@ -1,6 +1,6 @@
-//! Tokens as operators and providers manage them: issue, list, replace, revoke.
+//! Management of tokens by operators and providers: issue, list, replace, revoke.
 //!
-//! Nothing here gives a digest or, except when it is issued, a token's text.
+//! No function returns a digest. The text of a token is returned once, when the token is issued.
 
 use std::ops::RangeInclusive;
 
@@ -16,12 +16,12 @@ use crate::session::{ProviderSession, Session};
 
 /// The longest name of a token, in characters.
 pub const MAX_NAME_CHARS: usize = 200;
-/// Most accepted tokens of an organisation that allow its users to make another one: each token has
-/// its own rate limit.
+/// An organisation with this number of active tokens cannot create more; an operator can. Limited
+/// because each token has its own rate limit.
 const MAX_TOKENS_BY_USERS: i64 = 50;
 const MAX_LIFETIME: Months = Months::new(6);
 
-/// The possible days of expiry of a token issued today. `None` at the end of the calendar.
+/// The allowed days of expiry of a token issued today. `None` at the end of the calendar.
 #[must_use]
 pub fn expiry_dates(today: NaiveDate) -> Option<RangeInclusive<NaiveDate>> {
     Some(today.succ_opt()?..=today.checked_add_months(MAX_LIFETIME)?)
@@ -32,71 +32,71 @@ pub fn expiry_dates(today: NaiveDate) -> Option<RangeInclusive<NaiveDate>> {
 pub struct NewToken<'a> {
     /// The provider of the token.
     pub provider_ukprn: &'a str,
-    /// Where it will be used.
+    /// The environment of the token.
     pub environment: Environment,
-    /// What it is for, in the operator's words; 1 to 200 characters.
+    /// The purpose of the token; 1 to 200 characters.
     pub name: &'a str,
-    /// Who requested it.
+    /// Who requested the token.
     pub created_by: Actor<'a>,
-    /// The day of expiry; six months from today when absent.
+    /// The day of expiry; `None` for six months from today.
     pub expires_on: Option<NaiveDate>,
 }
 
-/// How a token is replaced by another one.
+/// A request to replace a token.
 #[derive(Debug, Clone, Copy)]
 pub struct Rotation<'a> {
-    /// Where the new one will be used.
+    /// The environment of the new token.
     pub environment: Environment,
-    /// Who requested it.
+    /// Who requested the token.
     pub created_by: Actor<'a>,
-    /// The day of expiry of the new token; six months from today when absent.
+    /// The day of expiry of the new token; `None` for six months from today.
     pub expires_on: Option<NaiveDate>,
-    /// For how many days, beginning with today, both are accepted; at least one.
+    /// The number of days with two accepted tokens, including today; at least one.
     pub overlap: Days,
 }
 
-/// A token that was replaced.
+/// A replaced token and its replacement.
 #[derive(Debug)]
 pub struct Rotated {
-    /// The text of the new one.
+    /// The text of the new token.
     pub token: Token,
-    /// The new one.
+    /// The new token.
     pub new: TokenRecord,
-    /// The old one, which expires when the overlap is over, or sooner if it would have done so
-    /// anyway.
+    /// The old token, which expires at the end of the overlap or at its original expiry, whichever
+    /// is earlier.
     pub old: TokenRecord,
 }
 
-/// A token as an operator sees it.
+/// A token, for operators and providers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRecord {
-    /// Its number in commands and pages.
+    /// The number of the token in commands and pages.
     pub id: i64,
     /// The UKPRN of its provider.
     pub provider_ukprn: String,
     /// The name of its provider.
     pub provider_name: String,
-    /// What it is for.
+    /// The purpose of the token.
     pub name: String,
-    /// Who requested it.
+    /// Who requested the token.
     pub created_by: String,
-    /// When it was issued.
+    /// When the token was issued.
     pub created_at: DateTime<Utc>,
-    /// The day of expiry: refused from its start on.
+    /// The day of expiry. The token is refused from the start of this day.
     pub expires_on: NaiveDate,
     /// The last day of use.
     pub last_used_on: Option<NaiveDate>,
     /// The time and the actor of its revocation.
     pub revocation: Option<Revocation>,
-    /// What became of it by the day of the listing.
+    /// The status on the day of the query.
     pub status: TokenStatus,
     pub(crate) provider_id: i64,
 }
 
-/// The end of a token before its time.
+/// The revocation of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revocation {
-    /// When.
+    /// When the token was revoked.
     pub at: DateTime<Utc>,
     /// The actor.
     pub by: String,
@@ -117,12 +117,12 @@ struct TokenRow {
 }
 
 impl Session<'_> {
-    /// Issues a token. Its text is in the answer and nowhere else.
+    /// Issues a token. Only this result contains the text of the token.
     ///
     /// # Errors
     ///
-    /// [`Refusal::InvalidTokenName`], [`Refusal::ExpiryOutOfRange`], [`Refusal::UnknownProvider`],
-    /// [`Refusal::ProviderClosed`], or [`Refusal::TooManyTokens`] where a user does it.
+    /// [`Refusal::InvalidTokenName`], [`Refusal::ExpiryOutOfRange`], [`Refusal::UnknownProvider`]
+    /// or [`Refusal::ProviderClosed`]; [`Refusal::TooManyTokens`] only for users.
     pub fn issue_token(
         &mut self,
         request: &NewToken<'_>,
@@ -132,7 +132,7 @@ impl Session<'_> {
         Ok((token, record))
     }
 
-    /// Adds a token, and leaves what is logged to the caller.
+    /// Adds a token. The caller must write the activity log.
     fn add_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
         let name = visible_line(request.name, MAX_NAME_CHARS).ok_or(Refusal::InvalidTokenName)?;
         let expiry_dates = expiry_dates(self.today()).ok_or(Refusal::ExpiryOutOfRange)?;
@@ -167,7 +167,7 @@ impl Session<'_> {
         Ok((token, self.token(request.created_by, id)?))
     }
 
-    /// How many tokens of a provider are accepted today.
+    /// The number of active tokens of a provider today.
     fn active_tokens(&mut self, provider_id: i64) -> Result<i64, StorageError> {
         let active = tokens::table
             .filter(tokens::provider_id.eq(provider_id))
@@ -198,13 +198,13 @@ impl Session<'_> {
         rows.into_iter().map(|row| record(row, today)).collect()
     }
 
-    /// Replaces a token by a new one of the same provider and name. Both are accepted for a while,
-    /// so that the provider's software can go over from one to the other without a refused request.
+    /// Replaces a token with a new one of the same provider and name. Both are accepted for the
+    /// overlap, so that the provider's software can switch without a refused request.
     ///
     /// # Errors
     ///
-    /// [`Refusal::UnknownToken`], [`Refusal::TokenEnded`], [`Refusal::OverlapOutOfRange`], or those of
-    /// [`Session::issue_token`].
+    /// [`Refusal::UnknownToken`], [`Refusal::TokenEnded`], [`Refusal::OverlapOutOfRange`], or an
+    /// error of [`Session::issue_token`].
     pub fn rotate_token(
         &mut self,
         id: i64,
@@ -221,8 +221,8 @@ impl Session<'_> {
         let today = self.today();
         let until = today
             .checked_add_days(rotation.overlap)
-            .filter(|until| *until > today);
-        let until = until.ok_or(Refusal::OverlapOutOfRange)?;
+            .filter(|until| *until > today)
+            .ok_or(Refusal::OverlapOutOfRange)?;
         let (token, new) = self.add_token(&NewToken {
             provider_ukprn: &old.provider_ukprn,
             environment: rotation.environment,
@@ -242,7 +242,8 @@ impl Session<'_> {
         Ok(Rotated { token, new, old })
     }
 
-    /// Revokes a token, from the next request on. One that is revoked or expired stays as it is.
+    /// Revokes a token, effective from the next request. Does nothing if the token is revoked or
+    /// expired.
     ///
     /// # Errors
     ///
@@ -266,7 +267,7 @@ impl Session<'_> {
         Ok(token)
     }
 
-    /// A token that the actor reaches.
+    /// A token that the actor may access.
     ///
     /// # Errors
     ///
@@ -314,8 +315,9 @@ impl ProviderSession<'_> {
             .order(tokens::id)
             .select(TokenRow::as_select())
             .load::<TokenRow>(self.connection)?;
-        let of_provider = |row| record((row, provider.ukprn.clone(), provider.name.clone()), today);
-        rows.into_iter().map(of_provider).collect()
+        rows.into_iter()
+            .map(|row| record((row, provider.ukprn.clone(), provider.name.clone()), today))
+            .collect()
     }
 }
 
@@ -364,7 +366,7 @@ mod tests {
     use crate::testing::{NEW_TOKEN, Register};
 
     #[test]
-    fn a_revoked_token_is_refused_and_stays_revoked() {
+    fn revoked_token_is_refused_and_stays_revoked() {
         let register = Register::with_provider();
         let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
         let revoked = register
@@ -388,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_token_is_accepted_beside_the_new_one_and_expires_no_later_than_it_would_have() {
+    fn replaced_token_is_accepted_until_end_of_overlap() {
         let register = Register::with_provider();
         let (first, record) = register.issue_token(NEW_TOKEN).unwrap();
         let rotation = |days| Rotation {
@@ -441,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_digest_of_a_token_is_stored() {
+    fn only_digest_of_token_is_stored() {
         let register = Register::with_provider();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
         let digests: Vec<String> = tokens::table
@@ -452,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_token_is_not_in_the_files_of_the_database() {
+    fn database_files_do_not_contain_text_of_token() {
         let register = Register::on_sqlite();
         register.add_provider();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
@@ -468,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_expires_after_today_and_within_six_months() {
+    fn token_expires_after_today_and_within_six_months() {
         let register = Register::with_provider();
         for (date, accepted) in [
             ("2026-03-02", false),
@@ -495,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_needs_a_name_and_a_known_provider() {
+    fn token_needs_name_and_known_provider() {
         let register = Register::with_provider();
         let long: &'static str = String::leak("é".repeat(201));
         for name in ["", "  ", long, "a\0b", "a\nb", "\u{1b}[2J"] {

@@ -1,4 +1,4 @@
-//! The reason for refusing a token: for the operator, never for the client.
+//! Reasons for refusing a token. Operators see them; clients do not.
 
 use diesel::prelude::*;
 
@@ -10,18 +10,19 @@ use crate::session::Session;
 /// Reason for refusing a token in [`Session::authenticate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenRefusal {
-    /// There is no such token.
+    /// No token has this text.
     Unknown,
-    /// An operator ended it.
+    /// The token was revoked.
     Revoked,
-    /// Its last day has passed.
+    /// The token has expired.
     Expired,
-    /// Its provider is closed.
+    /// The provider of the token is closed.
     ProviderClosed,
 }
 
 impl Session<'_> {
-    /// Finds the reason for refusing a token in [`Session::authenticate`].
+    /// The reason why [`Session::authenticate`] refused a token. Call this only for a refused
+    /// token.
     ///
     /// # Errors
     ///
@@ -40,7 +41,7 @@ impl Session<'_> {
             None => TokenRefusal::Unknown,
             Some((true, _)) => TokenRefusal::Revoked,
             Some((false, true)) => TokenRefusal::Expired,
-            // Nothing else stands against it.
+            // No other reason is left.
             Some((false, false)) => TokenRefusal::ProviderClosed,
         })
     }
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_refused_for_one_reason() {
+    fn token_is_refused_for_one_reason() {
         let register = Register::with_provider();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
         let (other, record) = register.issue_token(NEW_TOKEN).unwrap();

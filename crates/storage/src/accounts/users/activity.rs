@@ -1,7 +1,7 @@
-//! The activity log: who did what in the settings, and by the commands for the same things.
+//! The activity log: who did what on the settings pages, and with the commands for the same tasks.
 //!
-//! An entry is written in the transaction of what it says. It names people by their numbers, so it
-//! stays as it is when a user is erased.
+//! An entry is written in the transaction of the logged action. Entries refer to people by number,
+//! so erasing a user does not change them.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ use crate::error::StorageError;
 use crate::schema::{activity_log, providers, users};
 use crate::session::Session;
 
-/// How long an entry is kept.
+/// How long entries are kept.
 pub(crate) const KEPT: TimeDelta = TimeDelta::days(400);
 
-/// What was done.
+/// The kind of a logged action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActivityKind {
     /// A token was issued.
@@ -25,7 +25,7 @@ pub enum ActivityKind {
     TokenRotated,
     /// A token was revoked.
     TokenRevoked,
-    /// A person was invited, or got another link.
+    /// A person was invited, or received another link.
     UserInvited,
     /// A user signed in.
     UserSignedIn,
@@ -45,9 +45,9 @@ pub enum ActivityKind {
     OrganisationClosed,
     /// An organisation was reopened.
     OrganisationReopened,
-    /// What the registry does was done to a trainee.
+    /// A registry action was performed on a trainee.
     RegistryActed,
-    /// The history of a trainee was looked at.
+    /// The history of a trainee was viewed.
     HistoryViewed,
     /// A file was imported.
     FileImported,
@@ -73,7 +73,7 @@ impl ActivityKind {
         Self::FileImported,
     ];
 
-    /// Its name in the table.
+    /// The name of the kind in the table.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl ActivityKind {
     }
 }
 
-/// To what something was done, by its number, its UKPRN or its identifier.
+/// The object of an action, by its number, UKPRN or identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject<'a> {
     Token(i64),
@@ -124,41 +124,41 @@ impl fmt::Display for Subject<'_> {
 /// An entry of the activity log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
-    /// Its number; a later entry has a greater one, except that transactions overlap.
+    /// The number of the entry. Numbers increase, except for overlapping transactions.
     pub id: i64,
-    /// When it was done.
+    /// When the action was performed.
     pub at: DateTime<Utc>,
-    /// The number of the user who did it, unless a command did.
+    /// The number of the acting user; `None` for a command.
     pub user_id: Option<i64>,
-    /// Who did it: the e-mail address of the user, empty where the user was erased, or who ran the
-    /// command.
+    /// The e-mail address of the acting user, which is empty if the user was erased, or the person
+    /// who ran the command.
     pub by: String,
-    /// Whether the user is an operator of the service, who belongs to no organisation.
+    /// Whether the acting user is an operator of the service.
     pub is_by_operator: bool,
-    /// The UKPRN of the organisation that it concerns, unless it is the service itself.
+    /// The UKPRN of the affected organisation; `None` for the service.
     pub provider_ukprn: Option<String>,
-    /// What was done.
+    /// The kind of the action.
     pub kind: ActivityKind,
-    /// To what, such as `token 3`.
+    /// The object of the action, such as `token 3`.
     pub subject: String,
-    /// What else there is to say.
+    /// Further information; may be empty.
     pub detail: String,
-    /// The identifier of the request, unless a command did it.
+    /// The identifier of the request; `None` for a command.
     pub request_id: Option<String>,
-    /// The address of the client, unless a command did it.
+    /// The address of the client; `None` for a command.
     pub address: Option<String>,
 }
 
-/// Which entries are listed, newest first.
+/// Selects entries of the activity log.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ActivityFilter<'a> {
-    /// The UKPRN of the organisation that they concern; any where there is none.
+    /// Only entries of the organisation with this UKPRN; `None` for all.
     pub provider_ukprn: Option<&'a str>,
-    /// Only entries before this one.
+    /// Only entries before the one with this number.
     pub before: Option<i64>,
-    /// Only entries from then on.
+    /// Only entries since this time.
     pub since: Option<DateTime<Utc>>,
-    /// How many at most.
+    /// The most entries to return.
     pub limit: i64,
 }
 
@@ -179,7 +179,7 @@ type Row = (
 );
 
 impl Session<'_> {
-    /// Writes an entry, in the transaction of what it says.
+    /// Writes an entry. Call this in the transaction of the logged action.
     pub(crate) fn record_activity(
         &mut self,
         by: Actor<'_>,

@@ -1,10 +1,10 @@
-//! Who does something that stands in the activity log, from where, and whose things they can reach.
+//! The actor of a logged action: who acts, from where, and which data the actor may access.
 
 use std::fmt;
 
 use crate::session::Provider;
 
-/// Where an act came from.
+/// The origin of an action.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Origin<'a> {
     /// The identifier of the request.
@@ -13,13 +13,14 @@ pub struct Origin<'a> {
     pub address: Option<&'a str>,
 }
 
-/// Who does something. Only [`Actor::operator`], [`SignedIn::actor`](super::SignedIn::actor) and
-/// [`SignedIn::operator`](super::SignedIn::operator) make one, so nothing that needs an actor is
-/// done for a viewer.
+/// A person who performs an action. Only [`Actor::operator`],
+/// [`SignedIn::actor`](super::SignedIn::actor) and
+/// [`SignedIn::operator`](super::SignedIn::operator) create one, so a viewer cannot call functions
+/// that need an actor.
 #[derive(Debug, Clone, Copy)]
 pub struct Actor<'a> {
     who: Who<'a>,
-    /// The provider whose user the actor is; none of an operator.
+    /// The provider of the user; `None` for an operator.
     provider_id: Option<i64>,
     /// The provider that the operator's request is limited to.
     within: Option<i64>,
@@ -35,7 +36,8 @@ enum Who<'a> {
 }
 
 impl<'a> Actor<'a> {
-    /// The person who runs a command, by the name given to the command. May access all providers.
+    /// The person who runs a command, by the name given to the command. May access the data of all
+    /// providers.
     #[must_use]
     pub const fn operator(name: &'a str) -> Self {
         let origin = Origin {
@@ -50,8 +52,8 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// A user, who reaches the things of one provider; an operator of the service, who has none,
-    /// those of all.
+    /// A user who may access the data of one provider; for `None`, an operator of the service, who
+    /// may access the data of all.
     pub(super) const fn user(id: i64, provider_id: Option<i64>, origin: Origin<'a>) -> Self {
         Self {
             who: Who::User(id),
@@ -70,7 +72,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Whether the actor reaches things of a provider, or, where there is none, of the service.
+    /// Whether the actor may access data of a provider, or of the service for `None`.
     pub(crate) fn reaches(&self, provider_id: Option<i64>) -> bool {
         [self.provider_id, self.within]
             .into_iter()
@@ -78,7 +80,7 @@ impl<'a> Actor<'a> {
             .all(|reached| provider_id == Some(reached))
     }
 
-    /// The provider of the user. `None` for an operator, who has no limits of users.
+    /// The provider of the user; `None` for an operator.
     pub(crate) fn provider_id(&self) -> Option<i64> {
         self.provider_id
     }
@@ -102,7 +104,7 @@ impl<'a> Actor<'a> {
     }
 }
 
-/// How the columns that say who made or ended something name the actor: a user by number.
+/// The text for the actor in columns such as `created_by`: a name, or the number of a user.
 impl fmt::Display for Actor<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.who {

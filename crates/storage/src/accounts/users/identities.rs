@@ -1,9 +1,12 @@
-//! Whom an identity of OpenID Connect signs in, and to what.
+//! Finds the organisations that an OpenID Connect identity may sign in to, and signs it in.
 //!
-//! An identity is an issuer and a subject. Once a user is bound to one, nothing else counts. Before
-//! that, a verified e-mail address leads to a user or to an open invitation; and a claim leads to
-//! an organisation, unless a user with this identity or this address was removed from it: a removal
-//! holds until the person is invited again.
+//! An identity is an issuer and a subject. The sources of access are, in this order:
+//!
+//! 1. A user who is bound to the identity.
+//! 2. A verified e-mail address that belongs to a user without an identity, or to an open
+//!    invitation.
+//! 3. A claim that names an organisation, unless the organisation has or had a user with this
+//!    identity or address. A removed user stays removed until they are invited again.
 
 use database::connection::with_inner;
 use diesel::dsl;
@@ -20,15 +23,15 @@ use crate::session::Session;
 /// The identity of a person as an issuer reported it, with its claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The issuer, as it names itself.
+    /// The issuer identifier.
     pub issuer: String,
     /// The issuer's permanent identifier of the person.
     pub subject: String,
-    /// The e-mail address in lower case, where the issuer has verified it.
+    /// The e-mail address in lower case; `None` unless the issuer has verified it.
     pub email: Option<String>,
     /// The UKPRNs of the person's organisations in the claim.
     pub ukprns: Vec<String>,
-    /// What the claim lets the person do in them: admin or viewer.
+    /// The role in these organisations: admin or viewer.
     pub role: UserRole,
     /// Whether a claim makes the person an operator of the service.
     pub is_operator: bool,
@@ -37,9 +40,9 @@ pub struct Identity {
 /// An organisation, or the service, that an identity may sign in to.
 #[derive(Debug)]
 pub struct Access {
-    /// The UKPRN and the name of the organisation; none for the service.
+    /// The UKPRN and the name of the organisation; `None` for the service.
     pub organisation: Option<(String, String)>,
-    /// What the person may do there.
+    /// The role of the person there.
     pub role: UserRole,
     provider_id: Option<i64>,
     through: Through,
@@ -50,14 +53,14 @@ pub struct Access {
 enum Through {
     /// A user is bound to the identity.
     Identity(i64),
-    /// A user has the e-mail address, and is bound to none.
+    /// A user has the e-mail address and is not bound to an identity.
     Email(i64),
     Invitation(Usable),
     Claim,
 }
 
 impl Access {
-    /// The UKPRN of the organisation; none for the service.
+    /// The UKPRN of the organisation; `None` for the service.
     #[must_use]
     pub fn ukprn(&self) -> Option<&str> {
         self.organisation.as_ref().map(|(ukprn, _)| ukprn.as_str())
@@ -65,7 +68,7 @@ impl Access {
 }
 
 impl Identity {
-    /// Whether the issuer says that the person belongs to an organisation, or to the service.
+    /// Whether the claims include an organisation, or the service for `None`.
     fn claims(&self, ukprn: Option<&str>) -> bool {
         match ukprn {
             Some(ukprn) => self.ukprns.iter().any(|claimed| claimed == ukprn),
@@ -77,8 +80,7 @@ impl Identity {
 type UserRow = (i64, String, String, Option<(i64, String, String)>);
 
 impl Session<'_> {
-    /// All places that an identity may sign in to: the service first, then the open organisations
-    /// by UKPRN.
+    /// All accesses of an identity: the service first, then the open organisations by UKPRN.
     ///
     /// # Errors
     ///
@@ -94,12 +96,13 @@ impl Session<'_> {
         Ok(found)
     }
 
-    /// Begins a session with the secret of that digest for an identity: to an organisation, or to
-    /// the service. The first time it becomes that of the user. The session of the cookie that it
-    /// replaces is ended.
+    /// Begins a session with the secret of the digest `secret`, for an organisation, or for the
+    /// service if `ukprn` is `None`. Binds the identity to the user at the first sign-in. Ends the
+    /// session with the digest `replaced`.
     ///
     /// # Errors
-    /// [`Refusal::NoAccess`], also when a concurrent request was first.
+    ///
+    /// [`Refusal::NoAccess`], also if a concurrent request has used the access.
     pub fn sign_in_as(
         &mut self,
         identity: &Identity,
@@ -110,61 +113,15 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         let access = self.access_of(identity, ukprn)?;
         self.lock_organisation(access.provider_id)?;
-        // A concurrent request may have changed it.
-        let Access {
-            role,
-            provider_id,
-            through,
-            ..
-        } = self.access_of(identity, ukprn)?;
-        let now = self.now().naive_utc();
-        let (user_id, detail) = match through {
-            Through::Identity(id) => (id, "OpenID Connect"),
-            Through::Email(id) => {
-                self.bind(id, identity)?;
-                (id, "OpenID Connect, first time, by e-mail address")
-            }
-            Through::Invitation(invitation) => {
-                self.give_address_to(identity, &invitation)?;
-                let used = self.use_invitation(&invitation).map_err(|error| {
-                    let is_taken = matches!(error, StorageError::Refused(Refusal::LinkNotUsable));
-                    if is_taken {
-                        Refusal::NoAccess.into()
-                    } else {
-                        error
-                    }
-                })?;
-                let id = used.ok_or(Refusal::NoAccess)?;
-                // Sessions of the user's earlier identity end.
-                self.end_sessions_of(id)?;
-                self.bind(id, identity)?;
-                (id, "OpenID Connect, first time, by invitation")
-            }
-            Through::Claim => {
-                let added = diesel::insert_into(users::table)
-                    .values((
-                        users::provider_id.eq(provider_id),
-                        users::role.eq(role.name()),
-                        users::email.eq(identity.email.as_deref().unwrap_or_default()),
-                        users::issuer.eq(&identity.issuer),
-                        users::subject.eq(&identity.subject),
-                        users::created_at.eq(now),
-                        users::created_by.eq(BY_CLAIM),
-                    ))
-                    .returning(users::id)
-                    .get_result::<i64>(self.connection);
-                (
-                    added.map_err(taken)?,
-                    "OpenID Connect, first time, by claim",
-                )
-            }
-        };
+        // Read again: a concurrent request may have changed the access.
+        let access = self.access_of(identity, ukprn)?;
+        let provider_id = access.provider_id;
+        let (user_id, detail) = self.bound_user(identity, access)?;
         diesel::update(users::table.find(user_id))
-            .set(users::last_signed_in_at.eq(now))
+            .set(users::last_signed_in_at.eq(self.now().naive_utc()))
             .execute(self.connection)?;
-        let by = Actor::user(user_id, provider_id, origin);
         self.record_activity(
-            by,
+            Actor::user(user_id, provider_id, origin),
             provider_id,
             ActivityKind::UserSignedIn,
             Subject::User(user_id),
@@ -173,9 +130,76 @@ impl Session<'_> {
         self.begin_session(user_id, secret, replaced)
     }
 
-    /// Sets the address of this identity's user to that of an accepted invitation: the person's
-    /// address has changed.
-    fn give_address_to(
+    /// The number of the user with an access, whom this binds to the identity or adds if necessary,
+    /// and the detail for the activity log.
+    fn bound_user(
+        &mut self,
+        identity: &Identity,
+        access: Access,
+    ) -> Result<(i64, &'static str), StorageError> {
+        match access.through {
+            Through::Identity(id) => Ok((id, "OpenID Connect")),
+            Through::Email(id) => {
+                self.bind(id, identity)?;
+                Ok((id, "OpenID Connect, first time, by e-mail address"))
+            }
+            Through::Invitation(invitation) => {
+                let id = self.accept_invitation_of(identity, &invitation)?;
+                Ok((id, "OpenID Connect, first time, by invitation"))
+            }
+            Through::Claim => {
+                let id = self.add_claimed_user(identity, access.provider_id, access.role)?;
+                Ok((id, "OpenID Connect, first time, by claim"))
+            }
+        }
+    }
+
+    /// Uses an invitation for an identity. Returns the number of the user.
+    fn accept_invitation_of(
+        &mut self,
+        identity: &Identity,
+        invitation: &Usable,
+    ) -> Result<i64, StorageError> {
+        self.update_address(identity, invitation)?;
+        let used = self.use_invitation(invitation).map_err(|error| {
+            if matches!(error, StorageError::Refused(Refusal::LinkNotUsable)) {
+                Refusal::NoAccess.into()
+            } else {
+                error
+            }
+        })?;
+        let id = used.ok_or(Refusal::NoAccess)?;
+        // Ends sessions of the user's earlier identity.
+        self.end_sessions_of(id)?;
+        self.bind(id, identity)?;
+        Ok(id)
+    }
+
+    /// Adds a user because of a claim of the issuer. Returns the number of the user.
+    fn add_claimed_user(
+        &mut self,
+        identity: &Identity,
+        provider_id: Option<i64>,
+        role: UserRole,
+    ) -> Result<i64, StorageError> {
+        diesel::insert_into(users::table)
+            .values((
+                users::provider_id.eq(provider_id),
+                users::role.eq(role.name()),
+                users::email.eq(identity.email.as_deref().unwrap_or_default()),
+                users::issuer.eq(&identity.issuer),
+                users::subject.eq(&identity.subject),
+                users::created_at.eq(self.now().naive_utc()),
+                users::created_by.eq(BY_CLAIM),
+            ))
+            .returning(users::id)
+            .get_result::<i64>(self.connection)
+            .map_err(taken)
+    }
+
+    /// Sets the address of this identity's user to that of an accepted invitation, because the
+    /// person's address has changed.
+    fn update_address(
         &mut self,
         identity: &Identity,
         invitation: &Usable,
@@ -197,8 +221,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Forgets the identity of a user, and whatever was to be chosen with it or with the e-mail
-    /// address.
+    /// Deletes the identity of a user, and open choices of this identity or e-mail address.
     pub(super) fn forget_identity(
         &mut self,
         user_id: i64,
@@ -252,8 +275,8 @@ impl Session<'_> {
         }
     }
 
-    /// The users that are bound to the identity; one that a claim alone has made only as long as
-    /// the claim says so.
+    /// The users bound to the identity. A user who was added because of a claim counts only while
+    /// the identity has that claim.
     fn accesses_by_identity(&mut self, identity: &Identity) -> Result<Vec<Access>, StorageError> {
         let rows = active_users()
             .filter(users::issuer.eq(&identity.issuer))
@@ -284,7 +307,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The invited user; replaces an earlier identity of the user.
+    /// An invitation replaces an earlier identity of the invited user.
     fn add_accesses_by_invitation(
         &mut self,
         found: &mut Vec<Access>,
@@ -323,7 +346,7 @@ impl Session<'_> {
             .then_some((None, None, UserRole::Operator));
         for (provider_id, organisation, role) in organisations.chain(service) {
             let is_found = found.iter().any(|access| access.provider_id == provider_id);
-            if !is_found && !self.was_there(provider_id, identity, email)? {
+            if !is_found && !self.has_had_user(provider_id, identity, email)? {
                 found.push(Access {
                     organisation,
                     role,
@@ -335,8 +358,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Whether an organisation has, or has had, a user with this identity or this e-mail address.
-    fn was_there(
+    /// Whether an organisation, or the service, has or had a user with this identity or e-mail
+    /// address.
+    fn has_had_user(
         &mut self,
         provider_id: Option<i64>,
         identity: &Identity,
@@ -353,7 +377,7 @@ impl Session<'_> {
     }
 }
 
-/// The users whose access was not removed and whose organisation is not closed, as [`UserRow`]s.
+/// The active users of open organisations and of the service, as [`UserRow`]s.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn active_users() -> _ {
     users::table
@@ -380,7 +404,7 @@ fn access(
     })
 }
 
-/// Adds an access to what none leads to yet.
+/// Adds an access, unless there is one to the same organisation.
 fn add(found: &mut Vec<Access>, access: Access) {
     if found
         .iter()
@@ -390,7 +414,7 @@ fn add(found: &mut Vec<Access>, access: Access) {
     }
 }
 
-/// Two concurrent sign-ins of one person.
+/// Converts a unique violation, which two concurrent sign-ins of one person cause.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
     if error.is_unique_violation() {

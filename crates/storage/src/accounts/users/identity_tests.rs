@@ -1,4 +1,4 @@
-//! Identities of OpenID Connect, attempts and choices, on the database of the run.
+//! Tests OpenID Connect identities, attempts and choices, on the database of the run.
 
 use std::sync::mpsc;
 
@@ -24,7 +24,7 @@ fn register() -> Register {
     register
 }
 
-/// A person with no claim but an e-mail address.
+/// A person with an e-mail address and no other claim.
 fn person(subject: &str) -> Identity {
     Identity {
         issuer: "https://id.example".to_owned(),
@@ -57,7 +57,7 @@ fn invite(register: &Register, ukprn: Option<&'static str>, role: UserRole) -> S
         .to_owned()
 }
 
-/// To what an identity may sign in, with the role.
+/// The organisations that an identity may sign in to, with the role.
 fn accesses(register: &Register, identity: &Identity) -> Vec<(Option<String>, UserRole)> {
     let found = register
         .read(|session| session.accesses_of(identity))
@@ -98,7 +98,7 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, StorageError>, refusal: Refusa
 }
 
 #[test]
-fn an_invitation_binds_the_identity_and_from_then_on_nothing_else_counts() {
+fn invitation_binds_identity_permanently() {
     let register = register();
     let one = person("one");
     assert_eq!(accesses(&register, &one), []);
@@ -119,7 +119,7 @@ fn an_invitation_binds_the_identity_and_from_then_on_nothing_else_counts() {
         (first.role, first.organisation.unwrap().ukprn.as_str()),
         (UserRole::Admin, UKPRN)
     );
-    // The link is used up.
+    // The link is used.
     let digest = SecretDigest::from_text(&link);
     assert_eq!(
         register
@@ -127,8 +127,7 @@ fn an_invitation_binds_the_identity_and_from_then_on_nothing_else_counts() {
             .unwrap(),
         None
     );
-    // Another address, or none, is the same person; another subject or issuer with the same address
-    // is not.
+    // The same subject is the same person, whatever the address; another subject or issuer is not.
     for email in [None, Some("new@example.com".to_owned())] {
         assert_eq!(
             sign_in(
@@ -172,7 +171,7 @@ fn an_invitation_binds_the_identity_and_from_then_on_nothing_else_counts() {
 }
 
 #[test]
-fn a_new_invitation_binds_another_identity_in_the_place_of_the_first() {
+fn new_invitation_replaces_bound_identity() {
     let register = register();
     invite(&register, Some(UKPRN), UserRole::Admin);
     let user = sign_in(&register, &person("one"), Some(UKPRN)).unwrap();
@@ -190,11 +189,12 @@ fn a_new_invitation_binds_another_identity_in_the_place_of_the_first() {
 }
 
 #[test]
-fn another_identity_in_the_place_of_the_first_ends_its_sessions() {
+fn replaced_identity_loses_its_sessions() {
     let register = register();
     invite(&register, Some(UKPRN), UserRole::Admin);
     let digest = SecretDigest::from_text("of the browser");
-    let (one, secret) = (person("one"), digest.clone());
+    let one = person("one");
+    let secret = digest.clone();
     let first = move |session: &mut Session<'_>| {
         session.sign_in_as(&one, Some(UKPRN), &secret, None, Origin::default())
     };
@@ -208,7 +208,7 @@ fn another_identity_in_the_place_of_the_first_ends_its_sessions() {
 }
 
 #[test]
-fn an_invitation_frees_a_user_from_the_claim_that_made_them() {
+fn invited_user_keeps_access_without_claim() {
     let register = register();
     let id = sign_in(&register, &member("one", &[UKPRN]), Some(UKPRN))
         .unwrap()
@@ -226,7 +226,7 @@ fn an_invitation_frees_a_user_from_the_claim_that_made_them() {
             id
         );
     }
-    // Another address of the same person is another one for the same user.
+    // An invitation to another address changes the address of the same user.
     let moved = Identity {
         email: Some("new@example.com".to_owned()),
         ..person("one")
@@ -243,12 +243,13 @@ fn an_invitation_frees_a_user_from_the_claim_that_made_them() {
 }
 
 #[test]
-fn whoever_is_invited_while_their_admin_is_removed_gets_no_link() {
+fn concurrent_removal_of_admin_leaves_no_invitation() {
     let register = register();
     invite(&register, Some(UKPRN), UserRole::Admin);
     let admin = sign_in(&register, &person("one"), Some(UKPRN)).unwrap();
     let id = admin.user_id;
-    let (invited, wait) = (mpsc::channel(), mpsc::channel::<()>());
+    let invited = mpsc::channel();
+    let wait = mpsc::channel::<()>();
     let store = register.another_store();
     let inviting = std::thread::spawn(move || {
         store.write_blocking::<_, StorageError>(move |session| {
@@ -260,7 +261,8 @@ fn whoever_is_invited_while_their_admin_is_removed_gets_no_link() {
             let by = admin.actor(Origin::default()).unwrap();
             session.invite_user(by, request)?;
             invited.0.send(()).unwrap();
-            // Until the removal waits for the organisation, or for the one writer of SQLite.
+            // Waits until the removal waits for the lock of the organisation, or for the writer of
+            // SQLite.
             let _ = wait.1.recv_timeout(std::time::Duration::from_millis(300));
             Ok(())
         })
@@ -279,7 +281,7 @@ fn whoever_is_invited_while_their_admin_is_removed_gets_no_link() {
 }
 
 #[test]
-fn a_user_without_an_identity_is_found_by_a_verified_address() {
+fn unbound_user_is_found_by_verified_address() {
     let register = register();
     let digest = SecretDigest::from_text(&invite(&register, Some(UKPRN), UserRole::Viewer));
     let secret = SecretDigest::from_text("of the browser");
@@ -307,10 +309,10 @@ fn a_user_without_an_identity_is_found_by_a_verified_address() {
 }
 
 #[test]
-fn a_claim_leads_to_open_organisations_as_long_as_it_says_so() {
+fn claim_gives_access_to_open_organisations_while_present() {
     let register = register();
     let one = member("one", &[OTHER, "10000009", UKPRN]);
-    // By UKPRN.
+    // Sorted by UKPRN.
     let both = [
         (Some(UKPRN.to_owned()), UserRole::Viewer),
         (Some(OTHER.to_owned()), UserRole::Viewer),
@@ -333,7 +335,7 @@ fn a_claim_leads_to_open_organisations_as_long_as_it_says_so() {
         sign_in(&register, &one, Some(OTHER)).unwrap().role,
         UserRole::Viewer
     );
-    // The role is given once.
+    // The claim sets the role only at the first sign-in.
     assert_eq!(
         sign_in(&register, &one, Some(UKPRN)).unwrap().role,
         UserRole::Admin
@@ -348,7 +350,7 @@ fn a_claim_leads_to_open_organisations_as_long_as_it_says_so() {
         .unwrap();
     refused(sign_in(&register, &one, Some(OTHER)), Refusal::NoAccess);
     assert_eq!(accesses(&register, &member("three", &[OTHER])), []);
-    // An address is needed the first time.
+    // The first sign-in by claim needs an address.
     assert_eq!(
         accesses(
             &register,
@@ -362,7 +364,7 @@ fn a_claim_leads_to_open_organisations_as_long_as_it_says_so() {
 }
 
 #[test]
-fn an_operator_needs_the_claim_or_an_invitation() {
+fn operator_needs_claim_or_invitation() {
     let register = register();
     let operator = Identity {
         is_operator: true,
@@ -389,7 +391,7 @@ fn an_operator_needs_the_claim_or_an_invitation() {
 }
 
 #[test]
-fn a_removed_user_is_let_in_again_by_an_invitation_alone() {
+fn removed_user_returns_by_invitation_only() {
     let register = register();
     let one = member("one", &[UKPRN]);
     let id = sign_in(&register, &one, Some(UKPRN)).unwrap().user_id;
@@ -420,17 +422,16 @@ fn a_removed_user_is_let_in_again_by_an_invitation_alone() {
 }
 
 #[test]
-fn an_attempt_is_used_once_in_its_browser_and_within_ten_minutes() {
+fn attempt_is_used_once_by_its_browser_within_limit() {
     let register = register();
     let begin = || register.write(|session| session.begin_sign_in()).unwrap();
     let take = |state: &str, browser: &str| {
-        let (state, browser) = (
-            SecretDigest::from_text(state),
-            SecretDigest::from_text(browser),
-        );
+        let state = SecretDigest::from_text(state);
+        let browser = SecretDigest::from_text(browser);
         register.write(move |session| session.take_sign_in_attempt(&state, &browser))
     };
-    let (one, other) = (begin(), begin());
+    let one = begin();
+    let other = begin();
     let state = one.state.reveal();
     refused(
         take(state, other.browser.reveal()),
@@ -468,18 +469,20 @@ fn an_attempt_is_used_once_in_its_browser_and_within_ten_minutes() {
 }
 
 #[test]
-fn a_choice_is_used_once_in_its_browser_and_goes_with_an_erased_user() {
+fn choice_is_used_once_and_erased_with_user() {
     let register = register();
     let browser = SecretDigest::from_text("browser");
     let begin = |identity: &Identity| {
-        let (identity, browser) = (identity.clone(), browser.clone());
+        let identity = identity.clone();
+        let browser = browser.clone();
         let secret = register
             .write(move |session| session.begin_choice(&identity, &browser))
             .unwrap();
         SecretDigest::from_text(secret.reveal())
     };
     let take = |secret: &SecretDigest, browser: &SecretDigest| {
-        let (secret, browser) = (secret.clone(), browser.clone());
+        let secret = secret.clone();
+        let browser = browser.clone();
         register.write(move |session| session.take_choice(&secret, &browser))
     };
     let identity = Identity {
@@ -501,7 +504,8 @@ fn a_choice_is_used_once_in_its_browser_and_goes_with_an_erased_user() {
     assert_eq!(take(&begin(&stranger), &browser).unwrap(), stranger);
 
     let user = sign_in(&register, &identity, Some(UKPRN)).unwrap().user_id;
-    let (secret, late) = (begin(&identity), begin(&stranger));
+    let secret = begin(&identity);
+    let late = begin(&stranger);
     register
         .write(move |session| session.erase_user(COMMAND, user, "request"))
         .unwrap();

@@ -1,4 +1,4 @@
-//! Links that sign a person in to one organisation, once and for a quarter of an hour.
+//! Invitations: links that sign a person in to one organisation, once and within 15 minutes.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
@@ -17,55 +17,55 @@ const VALID_FOR: TimeDelta = TimeDelta::minutes(15);
 /// The longest e-mail address (RFC 5321, section 4.5.3.1.3).
 const MAX_EMAIL_CHARS: usize = 254;
 
-/// A request for a link.
+/// A request for an invitation link.
 #[derive(Debug, Clone, Copy)]
 pub struct NewInvitation<'a> {
-    /// The UKPRN of the organisation; none for an operator of the service.
+    /// The UKPRN of the organisation; `None` for an operator of the service.
     pub provider_ukprn: Option<&'a str>,
-    /// The e-mail address of the person, in any case.
+    /// The e-mail address of the person, in upper or lower case.
     pub email: &'a str,
-    /// What they may do.
+    /// The role of the person.
     pub role: UserRole,
 }
 
-/// A link that was made.
+/// A new link.
 #[derive(Debug)]
 pub struct Invited {
     /// The secret of the link.
     pub secret: Secret,
     /// The e-mail address of the person, in lower case.
     pub email: String,
-    /// What they may do; where they have access already, what they may do already.
+    /// The role; the present one if the person has access already.
     pub role: UserRole,
-    /// From when on the link is refused.
+    /// When the link expires.
     pub expires_at: DateTime<Utc>,
-    /// Whether they have access already.
+    /// Whether the person has access already.
     pub has_access: bool,
 }
 
-/// What a link leads to that can be used.
+/// The target of a usable link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenInvitation {
-    /// The UKPRN and the name of the organisation; none for an operator of the service.
+    /// The UKPRN and the name of the organisation; `None` for an operator of the service.
     pub organisation: Option<(String, String)>,
-    /// What the person may do.
+    /// The role of the person.
     pub role: UserRole,
 }
 
-/// A link that was not used yet.
+/// An unused link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingInvitation {
-    /// Its number.
+    /// The number of the link.
     pub id: i64,
     /// The e-mail address of the person.
     pub email: String,
-    /// What they may do.
+    /// The role of the person.
     pub role: UserRole,
-    /// From when on it is refused.
+    /// When the link expires.
     pub expires_at: DateTime<Utc>,
 }
 
-/// A link that can be used, with its organisation.
+/// A usable link with its organisation.
 #[derive(Debug)]
 pub(super) struct Usable {
     id: i64,
@@ -82,8 +82,8 @@ type Row = (
     Option<NaiveDateTime>,
 );
 
-/// An e-mail address as it is stored: in lower case. Letters beyond ASCII stay as they are, and are
-/// refused: the lower case of some is an ASCII letter, and another person's address.
+/// Converts an e-mail address to its stored form, in lower case. Rejects letters beyond ASCII: the
+/// lower case of some of them is an ASCII letter, so the result could be another person's address.
 ///
 /// # Errors
 ///
@@ -98,14 +98,14 @@ pub fn normalised_email(text: &str) -> Result<String, Refusal> {
 }
 
 impl Session<'_> {
-    /// Makes a link, which takes the place of those for the same person that were not used. One who
-    /// has access already gets another link only from a command: a user must not take over the
-    /// access of another user.
+    /// Creates a link, which replaces unused links for the same person. For a person who has access
+    /// already, only a command can create a link, so that no user can take over the access of
+    /// another one.
     ///
     /// # Errors
     ///
-    /// [`Refusal::InvalidEmail`], [`Refusal::RoleOfOtherKind`], [`Refusal::UnknownProvider`],
-    /// [`Refusal::ProviderClosed`]; [`Refusal::HasAccess`] where a user does it.
+    /// [`Refusal::InvalidEmail`], [`Refusal::RoleOfOtherKind`], [`Refusal::UnknownProvider`] or
+    /// [`Refusal::ProviderClosed`]; [`Refusal::HasAccess`] only if the actor is a user.
     pub fn invite_user(
         &mut self,
         by: Actor<'_>,
@@ -139,7 +139,8 @@ impl Session<'_> {
         let has_access = user.is_some();
         let role = user.map_or(request.role, |(_, role)| role);
         self.remove_unused_invitations(provider_id, &email)?;
-        let (secret, expires_at) = (Secret::generate()?, self.now() + VALID_FOR);
+        let secret = Secret::generate()?;
+        let expires_at = self.now() + VALID_FOR;
         let id = diesel::insert_into(invitations::table)
             .values((
                 invitations::digest.eq(SecretDigest::from_text(secret.reveal()).as_hex()),
@@ -173,8 +174,8 @@ impl Session<'_> {
         })
     }
 
-    /// What a link leads to; none when it cannot be used: it was used, replaced or withdrawn, has
-    /// expired, its organisation is closed, or it never was. Changes nothing.
+    /// The target of a link; `None` if the link is unknown, used, replaced, removed or expired, or
+    /// if its organisation is closed. Changes nothing.
     ///
     /// # Errors
     ///
@@ -184,20 +185,19 @@ impl Session<'_> {
         digest: &SecretDigest,
     ) -> Result<Option<OpenInvitation>, StorageError> {
         let found = self.usable_invitation(digest)?;
-        Ok(found.map(
-            |Usable {
-                 organisation, role, ..
-             }| OpenInvitation { organisation, role },
-        ))
+        Ok(found.map(|invitation| OpenInvitation {
+            organisation: invitation.organisation,
+            role: invitation.role,
+        }))
     }
 
-    /// Uses a link up: the person has access from now on, and a session with the secret of that
-    /// digest. The session of the cookie that it replaces is ended. Once the session has begun, the
-    /// same again changes nothing.
+    /// Uses a link: gives the person access, and begins a session with the secret of the digest
+    /// `secret`. Ends the session with the digest `replaced`. A repeated call with the same secret
+    /// succeeds and changes nothing.
     ///
     /// # Errors
     ///
-    /// [`Refusal::LinkNotUsable`], also when another request was faster.
+    /// [`Refusal::LinkNotUsable`], also if a concurrent request has used the link.
     pub fn accept_invitation(
         &mut self,
         digest: &SecretDigest,
@@ -228,8 +228,8 @@ impl Session<'_> {
         self.begin_session(user_id, secret, replaced)
     }
 
-    /// Uses a link up, and gives the number of the user, who has access from now on; nothing when
-    /// it is used up already.
+    /// Uses a link and gives the person access. Returns the number of the user; `None` if the link
+    /// is used already.
     pub(super) fn use_invitation(&mut self, link: &Usable) -> Result<Option<i64>, StorageError> {
         let now = self.now().naive_utc();
         let unused = invitations::table
@@ -265,13 +265,13 @@ impl Session<'_> {
         }
     }
 
-    /// Accepts a used link if its session has begun: the user pressed the button twice.
+    /// Accepts a used link if its session has begun, because the user has pressed the button twice.
     fn require_session(&mut self, secret: &SecretDigest) -> Result<(), StorageError> {
         let begun = self.signed_in(secret)?;
         begun.map(drop).ok_or(Refusal::LinkNotUsable.into())
     }
 
-    /// The links to an organisation that can still be used, oldest first.
+    /// The usable links of an organisation, oldest first.
     ///
     /// # Errors
     ///
@@ -334,7 +334,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Removes the unused links to an organisation.
+    /// Removes the unused links of an organisation.
     pub(super) fn remove_unused_invitations_of_organisation(
         &mut self,
         provider_id: i64,
@@ -357,7 +357,7 @@ impl Session<'_> {
         found.map(usable).transpose()
     }
 
-    /// The links for an e-mail address that can be used, oldest first.
+    /// The usable links for an e-mail address, oldest first.
     pub(super) fn usable_invitations_for(
         &mut self,
         email: &str,
@@ -374,7 +374,7 @@ impl Session<'_> {
             .collect()
     }
 
-    /// The number and the role of the user with an e-mail address whose access was not removed.
+    /// The number and the role of the active user with this e-mail address.
     pub(super) fn user_with(
         &mut self,
         provider_id: Option<i64>,
@@ -393,7 +393,7 @@ impl Session<'_> {
     }
 }
 
-/// All links that were not used, with their organisations, as [`Row`]s.
+/// All unused links with their organisations, as [`Row`]s.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn unused() -> _ {
     invitations::table
@@ -427,7 +427,7 @@ fn usable(
     })
 }
 
-/// One person accepted two links at the same time.
+/// Converts a unique violation, which occurs if one person accepts two links at the same time.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
     if error.is_unique_violation() {

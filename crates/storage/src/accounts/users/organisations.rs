@@ -1,4 +1,4 @@
-//! What operators do to organisations, with its entry in the activity log.
+//! Management of organisations by operators, with entries in the activity log.
 
 use domain::values::text::visible_line;
 
@@ -30,7 +30,7 @@ impl Session<'_> {
         Ok(self.provider(ukprn)?.into())
     }
 
-    /// Like [`Session::organisation`], and locks the settings of the organisation until the
+    /// Like [`Session::organisation`], but also locks the settings of the organisation until the
     /// transaction ends.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Session<'_> {
     pub fn organisation_to_change(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
         let found = self.provider(ukprn)?;
         self.lock_organisation(Some(found.id))?;
-        // A concurrent request may have changed it.
+        // Read again: a concurrent request may have changed the organisation.
         self.provider(ukprn)
     }
 
@@ -47,8 +47,8 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`Refusal::InvalidUkprn`], [`Refusal::InvalidProviderName`], [`Refusal::UkprnTaken`]; [`Refusal::NotPermitted`] for a
-    /// user of an organisation.
+    /// [`Refusal::InvalidUkprn`], [`Refusal::InvalidProviderName`] or [`Refusal::UkprnTaken`];
+    /// [`Refusal::NotPermitted`] for a user of an organisation.
     pub fn add_organisation(
         &mut self,
         by: Actor<'_>,
@@ -57,7 +57,7 @@ impl Session<'_> {
     ) -> Result<ProviderRecord, StorageError> {
         require_operator(by)?;
         let name = valid_name(name)?;
-        // A statement that fails would end the transaction.
+        // Checked first: a failed INSERT would end the transaction.
         match self.provider(ukprn) {
             Ok(_) => return Err(Refusal::UkprnTaken.into()),
             Err(StorageError::Refused(Refusal::UnknownProvider)) => {}
@@ -68,12 +68,12 @@ impl Session<'_> {
         Ok(added)
     }
 
-    /// Gives an organisation another name. The same name again changes nothing.
+    /// Renames an organisation. Does nothing if the organisation has this name.
     ///
     /// # Errors
     ///
-    /// [`Refusal::InvalidProviderName`], [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`] for a user of an
-    /// organisation.
+    /// [`Refusal::InvalidProviderName`] or [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`]
+    /// for a user of an organisation.
     pub fn rename_organisation(
         &mut self,
         by: Actor<'_>,
@@ -91,9 +91,9 @@ impl Session<'_> {
         Ok(renamed)
     }
 
-    /// Closes an organisation: from the next request on its tokens and its users are refused. The
-    /// sessions of its users end and its unused links are deleted, so that neither is valid again
-    /// when it reopens. Closing it again changes nothing.
+    /// Closes an organisation: its tokens and its users are refused from the next request on. Ends
+    /// the sessions of its users and deletes its unused links, so that they stay invalid when the
+    /// organisation reopens. Does nothing if the organisation is closed.
     ///
     /// # Errors
     ///
@@ -114,9 +114,8 @@ impl Session<'_> {
         Ok(closed)
     }
 
-    /// Reopens an organisation that was closed: its tokens that have neither expired nor been
-    /// revoked are accepted again, and its users can sign in again. One that is open stays as it
-    /// is.
+    /// Reopens a closed organisation: its tokens that have neither expired nor been revoked are
+    /// accepted again, and its users can sign in again. Does nothing if the organisation is open.
     ///
     /// # Errors
     ///
@@ -147,7 +146,7 @@ impl Session<'_> {
     }
 }
 
-/// Keeps users of organisations from what operators do.
+/// Fails for users of organisations.
 pub(super) fn require_operator(by: Actor<'_>) -> Result<(), Refusal> {
     if by.provider_id().is_none() {
         Ok(())
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn each_act_that_changes_an_organisation_is_logged_once() {
+    fn each_change_of_organisation_is_logged_once() {
         let register = Register::new();
         for _ in 0..2 {
             let _ = register.write(|session| session.add_organisation(OPERATOR, UKPRN, " Ash "));
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_acts_change_nothing_and_are_not_logged() {
+    fn refused_changes_of_organisation_are_not_logged() {
         let register = Register::new();
         let add = |ukprn: &'static str, name: &'static str| {
             register

@@ -7,7 +7,7 @@ use data_encoding::BASE64URL_NOPAD;
 use crate::base::token::TokenDigest;
 use crate::error::StorageError;
 
-/// Random bytes in a secret.
+/// The number of random bytes in a secret.
 const SECRET_BYTES: usize = 32;
 
 /// A new secret, as text for an address or a cookie: 43 characters of base64url (RFC 4648, section
@@ -26,13 +26,13 @@ impl Secret {
         Ok(Self::from_bytes(&secret))
     }
 
-    /// The secret of these bytes, which must be as hard to guess as random ones.
+    /// The secret of these bytes, which must be unpredictable.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; SECRET_BYTES]) -> Self {
         Self(BASE64URL_NOPAD.encode(bytes))
     }
 
-    /// The text of the secret, to be shown once to its person.
+    /// The text of the secret. Show it once, only to its user.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -45,7 +45,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What the register keeps of a secret: the SHA-256 of its text.
+/// The stored form of a secret: the SHA-256 of its text.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SecretDigest(TokenDigest);
 
@@ -60,7 +60,7 @@ impl SecretDigest {
         self.0.as_hex()
     }
 
-    /// Whether this digest is the stored one. Takes the same time wherever two digests differ.
+    /// Whether this digest equals the stored one. Compares in constant time.
     pub(super) fn is_stored_as(&self, stored: &str) -> bool {
         self.0.is_stored_as(stored)
     }

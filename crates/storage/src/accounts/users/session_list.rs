@@ -10,16 +10,16 @@ use crate::error::{Refusal, StorageError};
 use crate::schema::{sign_in_sessions, users};
 use crate::session::Session;
 
-/// A session that can still be used.
+/// A valid session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenSession {
-    /// Its number for ending it.
+    /// The number of the session.
     pub id: i64,
     /// When the user signed in.
     pub began_at: DateTime<Utc>,
-    /// When it was last used, to a minute or so.
+    /// When the session was last used, to about a minute.
     pub last_seen_at: DateTime<Utc>,
-    /// Whether it is the session of the request.
+    /// Whether this is the session of the request.
     pub is_this: bool,
 }
 
@@ -73,8 +73,8 @@ impl Session<'_> {
         }
     }
 
-    /// Ends all sessions of a user whom the actor reaches, from the next request on. The access
-    /// stays. Without a session nothing is done.
+    /// Ends all sessions of a user that the actor may access, effective from the next request. The
+    /// user keeps the access. Does nothing if the user has no session.
     ///
     /// # Errors
     ///

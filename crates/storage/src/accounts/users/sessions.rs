@@ -1,7 +1,8 @@
-//! Sessions of browsers: begun by a link, ended by the user, by time, or with the access.
+//! Sessions of browsers. A sign-in begins a session; the user, a timeout or the end of the access
+//! ends it.
 //!
-//! Whether one is still valid is read in the transaction of every request, so whatever ends it
-//! holds from the next request on, on every server.
+//! Each request reads the session in its own transaction, so the end of a session takes effect from
+//! the next request on all servers.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
@@ -11,11 +12,11 @@ use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_sessions, users};
 use crate::session::{Provider, Session};
 
-/// How long a session lasts that is not used.
+/// How long an unused session lasts.
 const MAX_IDLE: TimeDelta = TimeDelta::minutes(30);
-/// How long a session lasts at most.
+/// The longest lifetime of a session.
 const MAX_AGE: TimeDelta = TimeDelta::hours(8);
-/// How often it is recorded that a session is used, so that few requests write.
+/// The interval between two records of a session's use. Keeps most requests free of writes.
 const SEEN_EVERY: TimeDelta = TimeDelta::minutes(1);
 
 /// A user with a valid session.
@@ -25,16 +26,16 @@ pub struct SignedIn {
     pub user_id: i64,
     /// The e-mail address.
     pub email: String,
-    /// What the user may do.
+    /// The role of the user.
     pub role: UserRole,
-    /// The organisation; none for an operator of the service.
+    /// The organisation; `None` for an operator of the service.
     pub organisation: Option<Provider>,
     pub(super) session_id: i64,
     last_seen_at: DateTime<Utc>,
 }
 
 impl SignedIn {
-    /// The user as one who changes the organisation's settings.
+    /// The user as an actor who changes the organisation's settings.
     ///
     /// # Errors
     /// [`Refusal::NotPermitted`] unless the user is an admin of an organisation.
@@ -49,11 +50,11 @@ impl SignedIn {
         }
     }
 
-    /// The user as an operator of the service, who reaches the things of all organisations.
+    /// The user as an operator of the service, who may access the data of all organisations.
     ///
     /// # Errors
     ///
-    /// [`Refusal::NotPermitted`] for every user of an organisation.
+    /// [`Refusal::NotPermitted`] for users of organisations.
     pub fn operator<'a>(&self, origin: Origin<'a>) -> Result<Actor<'a>, Refusal> {
         match (self.role, &self.organisation) {
             (UserRole::Operator, None) => Ok(Actor::user(self.user_id, None, origin)),
@@ -63,13 +64,13 @@ impl SignedIn {
         }
     }
 
-    /// Whether it is to be recorded that the session is used.
+    /// Whether the use of the session must be recorded.
     #[must_use]
     pub fn is_use_due(&self, now: DateTime<Utc>) -> bool {
         now - self.last_seen_at >= SEEN_EVERY
     }
 
-    fn itself<'a>(&self, origin: Origin<'a>) -> Actor<'a> {
+    fn own_actor<'a>(&self, origin: Origin<'a>) -> Actor<'a> {
         Actor::user(
             self.user_id,
             self.organisation
@@ -83,8 +84,8 @@ impl SignedIn {
 /// Whether a session has neither ended nor expired.
 #[diesel::dsl::auto_type(no_type_alias)]
 pub(super) fn is_valid(now: DateTime<Utc>) -> _ {
-    let (begun_after, seen_after): (NaiveDateTime, NaiveDateTime) =
-        ((now - MAX_AGE).naive_utc(), (now - MAX_IDLE).naive_utc());
+    let begun_after: NaiveDateTime = (now - MAX_AGE).naive_utc();
+    let seen_after: NaiveDateTime = (now - MAX_IDLE).naive_utc();
     sign_in_sessions::ended_at
         .is_null()
         .and(sign_in_sessions::created_at.gt(begun_after))
@@ -99,8 +100,8 @@ type Row = (
 );
 
 impl Session<'_> {
-    /// Who has the session of a cookie; none when there is no such session, it has ended, or the
-    /// access was removed, or the organisation is closed.
+    /// The user of a session; `None` if there is no such session, if it has ended, if the access
+    /// was removed, or if the organisation is closed.
     ///
     /// # Errors
     ///
@@ -143,8 +144,8 @@ impl Session<'_> {
         }))
     }
 
-    /// Like [`Session::signed_in`], for a job that changes the organisation: until the transaction
-    /// ends, no other request removes the user, changes their role, or changes the organisation's
+    /// Like [`Session::signed_in`], for a job that changes the organisation. Until the transaction
+    /// ends, no other request can remove the user, change their role or change the organisation's
     /// settings.
     ///
     /// # Errors
@@ -158,11 +159,11 @@ impl Session<'_> {
             return Ok(None);
         };
         self.lock_organisation(found.organisation.map(|organisation| organisation.id))?;
-        // A concurrent request may have changed it.
+        // Read again: a concurrent request may have ended the session.
         self.signed_in(digest)
     }
 
-    /// Records that a session is used, where that is due.
+    /// Records the use of a session, at most once a minute.
     ///
     /// # Errors
     ///
@@ -202,7 +203,7 @@ impl Session<'_> {
         origin: Origin<'_>,
     ) -> Result<(), StorageError> {
         self.end_sessions_of(signed_in.user_id)?;
-        let by = signed_in.itself(origin);
+        let by = signed_in.own_actor(origin);
         let subject = Subject::User(signed_in.user_id);
         self.record_activity(
             by,
@@ -213,7 +214,7 @@ impl Session<'_> {
         )
     }
 
-    /// Begins a session with a new secret, and ends the one of the cookie that it replaces.
+    /// Begins a session with a new secret, and ends the session with the digest `replaced`.
     pub(super) fn begin_session(
         &mut self,
         user_id: i64,
@@ -239,7 +240,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Ends all sessions of a user, and says how many there were.
+    /// Ends all sessions of a user. Returns the number of ended ones.
     pub(super) fn end_sessions_of(&mut self, user_id: i64) -> Result<usize, StorageError> {
         let all = sign_in_sessions::table.filter(sign_in_sessions::user_id.eq(user_id));
         let ended_at = sign_in_sessions::ended_at.eq(self.now().naive_utc());

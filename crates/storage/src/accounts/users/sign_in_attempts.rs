@@ -1,6 +1,6 @@
-//! What is remembered of a browser that signs in by OpenID Connect: while it is at the issuer, and
-//! while its user chooses one of several organisations. Each is used once, within ten minutes, and
-//! by that browser alone.
+//! The state of sign-ins by OpenID Connect: attempts, while the browser is at the issuer, and
+//! choices, while the user chooses one of several organisations. Each is used once, within 10
+//! minutes, and only by the browser that began it.
 
 use std::fmt;
 
@@ -12,32 +12,33 @@ use crate::error::{Refusal, StorageError};
 use crate::schema::{sign_in_attempts, sign_in_choices};
 use crate::session::Session;
 
-/// How long the way to the issuer and back may take, and then the choice.
+/// How long an attempt or a choice is valid.
 const VALID_FOR: TimeDelta = TimeDelta::minutes(10);
-/// Largest number of stored attempts and of stored choices. Further attempts evict the oldest, so
+/// The most stored attempts, and the most stored choices. Further ones evict the oldest, so that
 /// they cannot fill the database.
 const MAX_ROWS: i64 = 10_000;
-/// Between the UKPRNs of a claim. None of them has one.
+/// Separates the UKPRNs of a claim.
 const SEPARATOR: &str = ",";
 
-/// The secrets of an attempt that has begun.
+/// The secrets of a new attempt.
 #[derive(Debug)]
 pub struct BegunSignIn {
-    /// Comes back with the answer of the issuer.
+    /// The `state` parameter, which the issuer returns with its answer.
     pub state: Secret,
-    /// Stays in the cookie of the browser.
+    /// The value of the browser's cookie.
     pub browser: Secret,
-    /// Stands in the ID token.
+    /// The `nonce` claim of the ID token.
     pub nonce: Secret,
-    /// Proves to the issuer that the redeemer of the code has begun the attempt (RFC 7636).
+    /// The PKCE code verifier, which proves to the issuer that the redeemer of the code has begun
+    /// the attempt (RFC 7636).
     pub code_verifier: Secret,
 }
 
-/// What the answer of the issuer is compared with.
+/// The values for checking the answer of the issuer.
 pub struct SignInAttempt {
-    /// Stands in the ID token.
+    /// The `nonce` claim of the ID token.
     pub nonce: String,
-    /// Goes to the issuer with the code.
+    /// The PKCE code verifier, sent to the issuer with the code.
     pub code_verifier: String,
 }
 
@@ -82,11 +83,13 @@ impl Session<'_> {
         Ok(begun)
     }
 
-    /// Uses an attempt up. One of another browser stays as it is.
+    /// Takes an attempt, so that it cannot be used again. Does not change an attempt of another
+    /// browser.
     ///
     /// # Errors
     ///
-    /// [`Refusal::SignInNotUsable`] when this browser has not begun it, it has expired, or it was used.
+    /// [`Refusal::SignInNotUsable`] if another browser began the attempt, or if it has expired or
+    /// was used.
     pub fn take_sign_in_attempt(
         &mut self,
         state: &SecretDigest,
@@ -107,15 +110,17 @@ impl Session<'_> {
         let found = found
             .filter(|(_, stored, of, ..)| state.is_stored_as(stored) && browser.is_stored_as(of));
         let (id, _, _, nonce, code_verifier) = found.ok_or(Refusal::SignInNotUsable)?;
-        used_up(diesel::delete(sign_in_attempts::table.find(id)).execute(self.connection)?)?;
+        require_deleted(
+            diesel::delete(sign_in_attempts::table.find(id)).execute(self.connection)?,
+        )?;
         Ok(SignInAttempt {
             nonce,
             code_verifier,
         })
     }
 
-    /// Remembers an identity until its user has chosen, and gives the secret for the form of the
-    /// choice.
+    /// Stores an identity until its user has chosen an organisation. Returns the secret for the
+    /// form of the choice.
     ///
     /// # Errors
     ///
@@ -145,8 +150,8 @@ impl Session<'_> {
         Ok(secret)
     }
 
-    /// Whether the session of this secret has begun and was not ended: the user pressed the button
-    /// of a choice twice.
+    /// Whether the session of this secret is valid, because the user has pressed the button of a
+    /// choice twice.
     ///
     /// # Errors
     ///
@@ -155,11 +160,12 @@ impl Session<'_> {
         Ok(self.signed_in(session)?.is_some())
     }
 
-    /// Uses a choice up, and returns its identity.
+    /// Takes a choice, so that it cannot be used again, and returns its identity.
     ///
     /// # Errors
     ///
-    /// [`Refusal::SignInNotUsable`] when it is that of another browser, has expired, or was used.
+    /// [`Refusal::SignInNotUsable`] if the choice belongs to another browser, has expired, or was
+    /// used.
     pub fn take_choice(
         &mut self,
         secret: &SecretDigest,
@@ -189,7 +195,7 @@ impl Session<'_> {
             .filter(|((_, stored, of), _)| secret.is_stored_as(stored) && browser.is_stored_as(of));
         let ((id, ..), (issuer, subject, email, ukprns, role, is_operator)) =
             found.ok_or(Refusal::SignInNotUsable)?;
-        used_up(diesel::delete(sign_in_choices::table.find(id)).execute(self.connection)?)?;
+        require_deleted(diesel::delete(sign_in_choices::table.find(id)).execute(self.connection)?)?;
         let ukprns = ukprns
             .split(SEPARATOR)
             .filter(|ukprn| !ukprn.is_empty())
@@ -234,8 +240,8 @@ impl Session<'_> {
     }
 }
 
-/// Refuses an attempt that a concurrent request has used up.
-fn used_up(rows: usize) -> Result<(), Refusal> {
+/// Fails if a concurrent request has taken the row.
+fn require_deleted(rows: usize) -> Result<(), Refusal> {
     if rows == 1 {
         Ok(())
     } else {

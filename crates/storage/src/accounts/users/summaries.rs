@@ -1,4 +1,4 @@
-//! All organisations at a glance, for operators.
+//! Summaries of all organisations, for operators.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use crate::error::StorageError;
 use crate::schema::{tokens, users};
 use crate::session::Session;
 
-/// An organisation with what it has.
+/// An organisation with the numbers of its tokens and users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrganisationSummary {
     /// The organisation.
     pub provider: ProviderRecord,
-    /// Tokens that are accepted, or would be if the organisation were not closed.
+    /// The number of active tokens, whether or not the organisation is closed.
     pub active_tokens: i64,
-    /// People with access.
+    /// The number of active users.
     pub users: i64,
 }
 
 impl Session<'_> {
-    /// All organisations by UKPRN, with how much each has.
+    /// All organisations with their numbers of tokens and users, sorted by UKPRN.
     ///
     /// # Errors
     ///

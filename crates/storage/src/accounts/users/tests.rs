@@ -1,4 +1,4 @@
-//! Users, links, sessions and the activity log, on the database of the run.
+//! Tests users, links, sessions and the activity log, on the database of the run.
 
 use chrono::TimeDelta;
 
@@ -22,7 +22,7 @@ fn register() -> Register {
     register
 }
 
-/// The secret of a link that a command makes.
+/// The secret of a link that a command creates.
 fn link(register: &Register, ukprn: &'static str, email: &'static str, role: UserRole) -> String {
     let request = NewInvitation {
         provider_ukprn: Some(ukprn),
@@ -44,10 +44,8 @@ fn accept(register: &Register, link: &str) -> Result<String, StorageError> {
 }
 
 fn accept_as(register: &Register, link: &str, secret: &str) -> Result<(), StorageError> {
-    let (digest, secret) = (
-        SecretDigest::from_text(link),
-        SecretDigest::from_text(secret),
-    );
+    let digest = SecretDigest::from_text(link);
+    let secret = SecretDigest::from_text(secret);
     register
         .write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
 }
@@ -86,7 +84,7 @@ fn activity(register: &Register) -> Vec<(ActivityKind, String, String)> {
 }
 
 #[test]
-fn a_link_signs_in_once_within_a_quarter_of_an_hour() {
+fn link_signs_in_once_within_fifteen_minutes() {
     let register = register();
     let first = link(&register, UKPRN, " A@Example.com ", UserRole::Admin);
     let cookie = accept(&register, &first).unwrap();
@@ -105,7 +103,7 @@ fn a_link_signs_in_once_within_a_quarter_of_an_hour() {
 }
 
 #[test]
-fn the_button_of_a_link_can_be_pressed_twice_by_the_same_browser_alone() {
+fn used_link_is_accepted_again_from_same_browser_only() {
     let register = register();
     let link = link(&register, UKPRN, "a@example.com", UserRole::Admin);
     let secret = accept(&register, &link).unwrap();
@@ -119,7 +117,7 @@ fn the_button_of_a_link_can_be_pressed_twice_by_the_same_browser_alone() {
             .count(),
         1
     );
-    // The session is not begun again once it has ended.
+    // The link cannot restart an ended session.
     register
         .write(move |session| session.sign_out(&user))
         .unwrap();
@@ -127,7 +125,7 @@ fn the_button_of_a_link_can_be_pressed_twice_by_the_same_browser_alone() {
 }
 
 #[test]
-fn another_link_for_the_same_person_replaces_the_one_before() {
+fn new_link_replaces_earlier_link_of_same_person() {
     let register = register();
     let first = link(&register, UKPRN, "a@example.com", UserRole::Admin);
     let elsewhere = link(&register, OTHER, "a@example.com", UserRole::Admin);
@@ -138,16 +136,14 @@ fn another_link_for_the_same_person_replaces_the_one_before() {
 }
 
 #[test]
-fn two_servers_that_race_for_a_link_begin_one_session() {
+fn racing_servers_begin_one_session_for_link() {
     let register = register();
     for _ in 0..5 {
         let link = link(&register, UKPRN, "a@example.com", UserRole::Admin);
         let stores = [register.another_store(), register.another_store()];
         let begun = stores.map(|store| {
-            let (digest, secret) = (
-                SecretDigest::from_text(&link),
-                SecretDigest::from_text(Secret::generate().unwrap().reveal()),
-            );
+            let digest = SecretDigest::from_text(&link);
+            let secret = SecretDigest::from_text(Secret::generate().unwrap().reveal());
             std::thread::spawn(move || {
                 store.write_blocking(move |session| {
                     session.accept_invitation(&digest, &secret, None, Origin::default())
@@ -171,7 +167,7 @@ fn two_servers_that_race_for_a_link_begin_one_session() {
 }
 
 #[test]
-fn a_session_ends_unused_after_half_an_hour_and_in_any_case_after_eight_hours() {
+fn session_ends_after_idle_time_or_maximum_age() {
     let register = register();
     let cookie = accept(
         &register,
@@ -201,7 +197,7 @@ fn a_session_ends_unused_after_half_an_hour_and_in_any_case_after_eight_hours() 
 }
 
 #[test]
-fn the_use_of_a_session_is_recorded_once_a_minute() {
+fn session_use_is_recorded_once_a_minute() {
     let register = register();
     let cookie = accept(
         &register,
@@ -225,7 +221,7 @@ fn the_use_of_a_session_is_recorded_once_a_minute() {
 }
 
 #[test]
-fn what_ends_access_ends_sessions_and_links() {
+fn end_of_access_ends_sessions_and_links() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
     let cookie = accept(
@@ -234,7 +230,7 @@ fn what_ends_access_ends_sessions_and_links() {
     )
     .unwrap();
     let other = signed_in(&register, &cookie).unwrap();
-    // A link for the user, and one that the user has made.
+    // A link for the user, and a link created by the user.
     let fresh = link(&register, UKPRN, "b@example.com", UserRole::Admin);
     let invited = other.clone();
     let made = register
@@ -257,7 +253,7 @@ fn what_ends_access_ends_sessions_and_links() {
         accept(&register, made.secret.reveal()),
         Refusal::LinkNotUsable,
     );
-    // Who is invited again is another user.
+    // A removed person who is invited again becomes a new user.
     let again = user(&register, UKPRN, "b@example.com", UserRole::Viewer);
     assert_ne!(again.user_id, removed);
 
@@ -281,7 +277,7 @@ fn what_ends_access_ends_sessions_and_links() {
 }
 
 #[test]
-fn sessions_and_links_of_a_closed_organisation_stay_ended_after_it_reopens() {
+fn reopened_organisation_does_not_restore_sessions_and_links() {
     let register = register();
     let cookie = accept(
         &register,
@@ -311,7 +307,7 @@ fn sessions_and_links_of_a_closed_organisation_stay_ended_after_it_reopens() {
             .unwrap()
             .is_empty()
     );
-    // The access stays, and so does what belongs to another organisation.
+    // The access stays, and another organisation keeps its sessions and links.
     let again = user(&register, UKPRN, "a@example.com", UserRole::Viewer);
     assert_eq!(again.role, UserRole::Admin);
     assert!(signed_in(&register, &elsewhere).is_some());
@@ -319,7 +315,7 @@ fn sessions_and_links_of_a_closed_organisation_stay_ended_after_it_reopens() {
 }
 
 #[test]
-fn an_email_address_is_stored_in_lower_case_and_no_other_letter_becomes_an_ascii_one() {
+fn email_is_stored_in_ascii_lower_case() {
     assert_eq!(
         normalised_email(" Kim@Example.COM ").as_deref(),
         Ok("kim@example.com")
@@ -336,7 +332,7 @@ fn an_email_address_is_stored_in_lower_case_and_no_other_letter_becomes_an_ascii
 }
 
 #[test]
-fn a_user_reaches_nothing_of_another_organisation() {
+fn user_cannot_access_other_organisation() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
     let other = user(&register, OTHER, "b@example.com", UserRole::Admin);
@@ -351,7 +347,8 @@ fn a_user_reaches_nothing_of_another_organisation() {
         .write(move |session| session.issue_token(&token))
         .unwrap();
     let by = admin.actor(Origin::default()).unwrap();
-    let (theirs, token_id) = (other.user_id, issued.id);
+    let theirs = other.user_id;
+    let token_id = issued.id;
     refused(
         register.write(move |session| session.remove_user(by, theirs)),
         Refusal::UnknownUser,
@@ -397,7 +394,7 @@ fn a_user_reaches_nothing_of_another_organisation() {
 }
 
 #[test]
-fn a_user_neither_removes_the_last_admin_nor_invites_who_has_access() {
+fn user_cannot_remove_last_admin_or_invite_existing_user() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
     let viewer = user(&register, UKPRN, "b@example.com", UserRole::Viewer);
@@ -406,7 +403,8 @@ fn a_user_neither_removes_the_last_admin_nor_invites_who_has_access() {
         Err(Refusal::NotPermitted)
     ));
     let by = admin.actor(Origin::default()).unwrap();
-    let (own, other) = (admin.user_id, viewer.user_id);
+    let own = admin.user_id;
+    let other = viewer.user_id;
     refused(
         register.write(move |session| session.remove_user(by, own)),
         Refusal::LastAdmin,
@@ -424,7 +422,7 @@ fn a_user_neither_removes_the_last_admin_nor_invites_who_has_access() {
         register.write(move |session| session.invite_user(by, request)),
         Refusal::HasAccess,
     );
-    // A command gives them a link to what they have.
+    // A command can create a link for a user who has access.
     let invited = register
         .write(move |session| session.invite_user(COMMAND, request))
         .unwrap();
@@ -439,7 +437,7 @@ fn a_user_neither_removes_the_last_admin_nor_invites_who_has_access() {
 }
 
 #[test]
-fn an_operator_is_no_user_of_an_organisation() {
+fn operator_belongs_to_no_organisation() {
     let register = register();
     for (provider_ukprn, role) in [(None, UserRole::Admin), (Some(UKPRN), UserRole::Operator)] {
         let request = NewInvitation {
@@ -478,7 +476,7 @@ fn an_operator_is_no_user_of_an_organisation() {
 }
 
 #[test]
-fn an_erased_user_is_a_number_in_the_activity_log() {
+fn activity_log_shows_erased_user_as_number() {
     let register = register();
     let gone = user(&register, UKPRN, "a@example.com", UserRole::Admin).user_id;
     let named = "request of A@example.com.";
@@ -514,7 +512,7 @@ fn an_erased_user_is_a_number_in_the_activity_log() {
 }
 
 #[test]
-fn old_rows_are_removed_and_others_are_kept() {
+fn old_account_rows_are_removed_and_others_kept() {
     let register = register();
     user(&register, UKPRN, "a@example.com", UserRole::Admin);
     link(&register, UKPRN, "b@example.com", UserRole::Admin);
@@ -537,7 +535,7 @@ fn old_rows_are_removed_and_others_are_kept() {
     assert_eq!(remove(), (0, 0, 3));
 }
 
-/// A link that an admin makes.
+/// A link that an admin creates.
 fn link_by(
     register: &Register,
     by: Actor<'static>,
@@ -556,7 +554,7 @@ fn link_by(
 }
 
 #[test]
-fn a_user_who_is_admin_no_more_has_no_link_left_that_makes_an_admin() {
+fn demoted_admin_loses_links_for_admins() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
     let other = user(&register, UKPRN, "b@example.com", UserRole::Admin);
@@ -566,7 +564,8 @@ fn a_user_who_is_admin_no_more_has_no_link_left_that_makes_an_admin() {
         "c@example.com",
     )
     .unwrap();
-    let (by, id) = (admin.actor(Origin::default()).unwrap(), other.user_id);
+    let by = admin.actor(Origin::default()).unwrap();
+    let id = other.user_id;
     register
         .write(move |session| session.change_role(by, id, UserRole::Viewer))
         .unwrap();
@@ -574,7 +573,7 @@ fn a_user_who_is_admin_no_more_has_no_link_left_that_makes_an_admin() {
 }
 
 #[test]
-fn an_admin_who_makes_two_links_at_once_does_not_keep_one_for_later() {
+fn concurrent_links_of_admin_leave_one() {
     let register = register();
     let by = user(&register, UKPRN, "a@example.com", UserRole::Admin)
         .actor(Origin::default())
@@ -600,7 +599,7 @@ fn an_admin_who_makes_two_links_at_once_does_not_keep_one_for_later() {
 }
 
 #[test]
-fn an_admin_who_is_removed_meanwhile_changes_nothing() {
+fn concurrently_removed_admin_changes_nothing() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
     let cookie = accept(
@@ -608,22 +607,21 @@ fn an_admin_who_is_removed_meanwhile_changes_nothing() {
         &link(&register, UKPRN, "b@example.com", UserRole::Admin),
     )
     .unwrap();
-    let (digest, id) = (
-        SecretDigest::from_text(&cookie),
-        signed_in(&register, &cookie).unwrap().user_id,
-    );
+    let digest = SecretDigest::from_text(&cookie);
+    let id = signed_in(&register, &cookie).unwrap().user_id;
     let by = admin.actor(Origin::default()).unwrap();
     let found = register
         .write(move |session| session.signed_in_to_change(&digest))
         .unwrap();
     assert_eq!(found.map(|found| found.user_id), Some(id));
-    let (digest, store) = (SecretDigest::from_text(&cookie), register.another_store());
+    let digest = SecretDigest::from_text(&cookie);
+    let store = register.another_store();
     let (removed, wait) = std::sync::mpsc::channel();
     let removing = std::thread::spawn(move || {
         store.write_blocking(move |session| {
             session.remove_user(by, id)?;
             let _ = removed.send(());
-            // The other one finds the user as it was, and waits.
+            // The other request has read the unchanged user, and waits for the lock.
             std::thread::sleep(std::time::Duration::from_millis(300));
             Ok::<_, StorageError>(())
         })
@@ -639,7 +637,7 @@ fn an_admin_who_is_removed_meanwhile_changes_nothing() {
 }
 
 #[test]
-fn a_link_for_an_erased_user_is_gone_also_when_they_were_invited_again() {
+fn erasing_user_removes_later_invitation() {
     let register = register();
     let id = user(&register, UKPRN, "a@example.com", UserRole::Admin).user_id;
     register
@@ -653,7 +651,7 @@ fn a_link_for_an_erased_user_is_gone_also_when_they_were_invited_again() {
 }
 
 #[test]
-fn users_of_an_organisation_make_tokens_up_to_a_number() {
+fn users_of_organisation_create_limited_number_of_tokens() {
     let register = register();
     let by = user(&register, UKPRN, "a@example.com", UserRole::Admin)
         .actor(Origin::default())

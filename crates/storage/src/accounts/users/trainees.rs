@@ -1,7 +1,6 @@
-//! What operators do to trainees, in the activity log: what the registry does, and to have looked
-//! at a history.
+//! Actions of operators on trainees in the activity log: registry actions, and viewing a history.
 //!
-//! Names trainees by their identifiers alone. What an action is, is decided elsewhere.
+//! Entries contain the identifiers of trainees and no other data of them.
 
 use database::connection::with_inner;
 use diesel::prelude::*;
@@ -14,8 +13,8 @@ use crate::schema::trainees;
 use crate::session::Session;
 
 impl Session<'_> {
-    /// Logs that an operator did to a trainee what the registry does, in the transaction of the
-    /// change.
+    /// Logs a registry action of an operator on a trainee. Call this in the transaction of the
+    /// action.
     ///
     /// # Errors
     ///
@@ -34,8 +33,8 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`Refusal::NotPermitted`](crate::error::Refusal::NotPermitted) for a user of an organisation;
-    /// [`StorageError::CorruptRow`] when an entry holds what no field can hold.
+    /// [`Refusal::NotPermitted`](crate::error::Refusal::NotPermitted) for a user of an
+    /// organisation; [`StorageError::CorruptRow`] if an entry contains an invalid value.
     pub fn view_history(
         &mut self,
         by: Actor<'_>,
@@ -79,7 +78,7 @@ mod tests {
     use crate::testing::{Register, UKPRN};
 
     #[test]
-    fn only_the_latest_entries_of_a_history_are_read_for_a_page() {
+    fn view_history_reads_latest_entries_only() {
         let register = Register::with_provider();
         register.add_trainee("trainee");
         register
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_of_an_organisation_does_nothing_of_what_operators_do_to_trainees() {
+    fn user_of_organisation_may_not_perform_operator_actions() {
         let register = Register::with_provider();
         let user = Actor::user(1, Some(1), Origin::default());
         let refused = [

@@ -1,8 +1,8 @@
-//! Takes a SQLite database for this program alone, so that it can be replaced.
+//! Locks a SQLite database for exclusive use, so that it can be replaced.
 //!
-//! SQLite says whether a program has a database open, unless the file is too damaged to be opened,
-//! or gone. A server that opened it before still has it open. Then the locks of each connection on
-//! its files are queried directly.
+//! SQLite reports whether another program has the database open, unless the file is missing or too
+//! damaged to open. A server that opened the file earlier may still have it open in that case. This
+//! module then checks directly for the locks that each connection holds on the files.
 
 use std::fs::File;
 use std::io;
@@ -16,23 +16,24 @@ use rustix::io::Errno;
 use super::{BackupError, open, sibling_file};
 use crate::error::{DatabaseError, StorageError};
 
-/// A database that no other program has open, until this is dropped.
+/// An exclusive lock of a database, until it is dropped.
 pub(super) struct Exclusive {
-    /// Holds SQLite's lock; `None` where there is no database, or SQLite cannot use it.
+    /// Holds SQLite's lock; `None` if there is no database, or SQLite cannot open it.
     pub(super) connection: Option<DatabaseConnection>,
-    /// Holds the lock where SQLite cannot.
+    /// Holds a lock of the file if SQLite cannot.
     _file: Option<File>,
 }
 
-/// Takes the database. Brings all content of its journal into its one file where SQLite can read
-/// it.
+/// Locks the database. If SQLite can read the database, moves the content of its journal into its
+/// main file.
 ///
 /// # Errors
 ///
-/// [`BackupError::InUse`] when another program has it open, [`BackupError::UseUnknown`] when that cannot be known.
+/// [`BackupError::InUse`] if another program has the database open; [`BackupError::UseUnknown`] if
+/// that cannot be determined.
 pub(super) fn acquire(database: &Path) -> Result<Exclusive, BackupError> {
-    // In WAL mode each connection holds a lock on this file too, also when the database itself was
-    // moved or removed since. The lock is released at once: SQLite may need it next.
+    // In WAL mode each connection also holds a lock on this file, even if the database itself was
+    // moved or removed. The lock is released at once, because SQLite may need it next.
     drop(lock(&sibling_file(database, "-shm"), database)?);
     let connection = acquire_by_sqlite(database)?;
     let file = if connection.is_none() {
@@ -46,7 +47,7 @@ pub(super) fn acquire(database: &Path) -> Result<Exclusive, BackupError> {
     })
 }
 
-/// `None` when there is no database, or SQLite cannot use it.
+/// Locks the database through SQLite; `None` if there is no database, or SQLite cannot open it.
 fn acquire_by_sqlite(database: &Path) -> Result<Option<DatabaseConnection>, BackupError> {
     if !database.is_file() {
         return Ok(None);
@@ -54,8 +55,8 @@ fn acquire_by_sqlite(database: &Path) -> Result<Option<DatabaseConnection>, Back
     let Ok(mut connection) = open(database) else {
         return Ok(None);
     };
-    // A connection in WAL mode holds a lock for as long as it is open, and the mode cannot be left
-    // while another one has it.
+    // A connection in WAL mode holds a lock while it is open, and SQLite cannot leave the mode
+    // while another connection holds this lock.
     for statement in [
         "PRAGMA busy_timeout = 0",
         "PRAGMA journal_mode = DELETE",
@@ -75,8 +76,8 @@ fn acquire_by_sqlite(database: &Path) -> Result<Option<DatabaseConnection>, Back
     Ok(Some(DatabaseConnection::Sqlite(connection)))
 }
 
-/// Locks the whole of a file, which conflicts with each lock of SQLite's; `None` when there is no
-/// file. The lock ends when the file is closed.
+/// Locks a whole file, which conflicts with each of SQLite's locks; `None` if there is no file.
+/// Closing the file releases the lock.
 fn lock(file: &Path, database: &Path) -> Result<Option<File>, BackupError> {
     let opened = match File::options().read(true).write(true).open(file) {
         Ok(opened) => opened,
@@ -85,7 +86,7 @@ fn lock(file: &Path, database: &Path) -> Result<Option<File>, BackupError> {
     };
     match fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(opened)),
-        // Which of the two it is differs between systems.
+        // The error code depends on the operating system.
         Err(Errno::AGAIN | Errno::ACCESS) => Err(BackupError::InUse(database.to_owned())),
         Err(error) => Err(BackupError::UseUnknown(file.to_owned(), error.into())),
     }

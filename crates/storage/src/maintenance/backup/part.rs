@@ -1,8 +1,8 @@
-//! Unfinished databases, in the folder of the file whose name they take when they are complete.
+//! Temporary files of unfinished databases, in the folder of the file that they will replace.
 //!
-//! A command holds a lock on its unfinished file (`flock`, which SQLite does not use), so that
-//! other commands do not take the file for a leftover of a killed command. On a file system without
-//! such locks no leftover is removed.
+//! A command holds a lock on its temporary file (`flock`, which SQLite does not use), so that other
+//! commands can distinguish it from a leftover of a killed command. On a file system without such
+//! locks, no leftovers are removed.
 
 use std::collections::BTreeSet;
 use std::fs::{File, remove_file};
@@ -16,18 +16,18 @@ use super::{BackupError, JOURNALS, folder_of, sibling_file};
 
 const PREFIX: &str = ".register-";
 const SUFFIX: &str = ".part";
-/// The characters between both.
+/// The number of random characters between prefix and suffix.
 const RANDOM_CHARS: usize = 6;
 
-/// An unfinished file. Dropped, it is removed with the files that SQLite keeps beside it.
+/// A temporary file. Dropping it removes it and the files that SQLite keeps beside it.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Locked until it is closed. Only its owner can read it.
+    /// Locked until it is closed, and readable by its owner only.
     pub(super) file: NamedTempFile,
     pub(super) journals: Journals,
 }
 
-/// The files that SQLite keeps beside the unfinished file of this path. Dropped, they are removed.
+/// The files that SQLite keeps beside the temporary file with this path. Dropping it removes them.
 #[derive(Debug)]
 pub(super) struct Journals(PathBuf);
 
@@ -37,21 +37,21 @@ impl Drop for Journals {
     }
 }
 
-/// Creates an unfinished file in the folder of another file. The folder must exist.
+/// Creates a temporary file in the folder of another file. The folder must exist.
 pub(super) fn create_beside(file: &Path) -> Result<Part, BackupError> {
     let folder = folder_of(file);
-    // A leftover that cannot be removed is no reason to make no backup.
+    // A leftover that cannot be removed does not prevent a backup.
     let _ = remove_leftovers(folder);
     loop {
         let file = tempfile::Builder::new()
             .prefix(PREFIX)
             .suffix(SUFFIX)
-            .tempfile_in(folder);
-        let file = file.map_err(BackupError::file_error(folder))?;
+            .tempfile_in(folder)
+            .map_err(BackupError::file_error(folder))?;
         if let Err(error) = flock(&file, FlockOperation::LockExclusive) {
-            log::debug!("an unfinished file cannot be locked: {error}");
+            log::debug!("locking a temporary file failed: {error}");
         }
-        // Another command may have removed it as a leftover before it was locked.
+        // Another command may have removed the file as a leftover before it was locked.
         if file.path().exists() {
             let journals = Journals(file.path().to_owned());
             return Ok(Part { file, journals });
@@ -59,8 +59,7 @@ pub(super) fn create_beside(file: &Path) -> Result<Part, BackupError> {
     }
 }
 
-/// Removes unfinished files that no command writes any more, with the files that SQLite kept beside
-/// them.
+/// Removes temporary files of ended commands, with the files that SQLite kept beside them.
 fn remove_leftovers(folder: &Path) -> io::Result<()> {
     let mut names = BTreeSet::new();
     for entry in folder.read_dir()? {
@@ -75,7 +74,7 @@ fn remove_leftovers(folder: &Path) -> io::Result<()> {
     for path in names.into_iter().map(|name| folder.join(name)) {
         let is_leftover = match &File::open(&path) {
             Ok(file) => flock(file, FlockOperation::NonBlockingLockExclusive).is_ok(),
-            // Only the files beside it are left.
+            // Only files beside it are left.
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         if is_leftover {
@@ -86,17 +85,17 @@ fn remove_leftovers(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the files that SQLite kept beside an unfinished one. The next command tries again where
-/// one cannot be removed.
+/// Removes the files that SQLite kept beside a temporary file. If one cannot be removed, the next
+/// command tries again.
 fn remove_journals(part: &Path) {
     for ending in JOURNALS {
-        // Most of them do not exist.
+        // Most of these files do not exist.
         let _ = remove_file(sibling_file(part, ending));
     }
 }
 
-/// The name of the unfinished file that has this name, or that SQLite keeps a file of this name
-/// for.
+/// The name of the temporary file, from its own name or from that of a file beside it. `None` for
+/// other files.
 fn unfinished_name(name: &str) -> Option<&str> {
     let name = JOURNALS
         .iter()
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unfinished_file_is_removed_with_the_files_beside_it() {
+    fn dropped_part_is_removed_with_files_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let part = create_beside(&folder.path().join("backup.db")).unwrap();
         for ending in JOURNALS {

@@ -1,6 +1,6 @@
-//! Puts a backup in the place of a database, in two steps: a copy of the backup is brought up to
-//! date next to the database, and then takes its name. What else must be true of the restored
-//! register is done to the copy between the two.
+//! Replaces a database by a backup, in two steps. First, a copy of the backup is brought up to date
+//! beside the database. Then the copy is renamed to the database. Callers change the copy between
+//! the two steps, such as by repeating erasures.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,41 +25,41 @@ use crate::records::erasure::Erasure;
 use crate::records::{change_generation, erasure};
 use crate::store::{Store, StoreOptions};
 
-/// How long the connections of a store that was dropped may take to close.
+/// How long to wait until the connections of a dropped store are closed.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
-/// How long to wait before looking again.
+/// The pause between two checks.
 const CLOSING_PAUSE: Duration = Duration::from_millis(10);
 
-/// A backup that was put in the place of a database.
+/// A restored register.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The migrations that brought it up to date.
+    /// The applied migrations.
     pub schema: SchemaChange,
-    /// Its environment.
+    /// The environment of the register.
     pub environment: Environment,
 }
 
-/// A copy of a backup that is to take the place of a database. Dropped, it is removed, and the
-/// database is as it was.
+/// A copy of a backup that will replace a database. Dropping it removes the copy and leaves the
+/// database unchanged.
 #[derive(Debug)]
 pub struct PreparedRestore {
     copy: Part,
-    /// Under its own name: a link is not followed.
+    /// The address of the database; symbolic links are not followed.
     connections: Connections,
     database: PathBuf,
     replace: bool,
     restored: Restored,
-    /// The erasures that the database records, which the backup may not know; or why they cannot be
-    /// read, also where the database is gone. None where there never was one.
+    /// The erasures recorded in the database, which the backup may lack. An error if they cannot be
+    /// read, also if the database has disappeared. Empty if there never was a database.
     pub erasures: Result<Vec<Erasure>, StorageError>,
 }
 
-/// Prepares to put a backup in the place of the SQLite database at `url`: a copy of it, with its
-/// schema brought up to date. A database that is there already is to be replaced only when
-/// `replace` says so. Blocks; no server may be started until the end.
+/// Prepares to replace the SQLite database at `url` by a backup: copies the backup and brings the
+/// schema of the copy up to date. An existing database is replaced only if `replace` is set.
+/// Blocks. No server may be started before the restore has ended.
 ///
-/// The environment goes with the backup. The providers of erasures are added where the backup does
-/// not have them.
+/// The restored register has the environment of the backup. Providers with erasures that the backup
+/// lacks are added.
 ///
 /// # Errors
 ///
@@ -104,8 +104,8 @@ pub fn prepare_restore(
     })
 }
 
-/// Checks a copy of the backup and brings it up to date, so that the backup itself stays unchanged.
-/// Returns also the erasures of the database that is to be replaced.
+/// Checks a copy of the backup and brings it up to date; the backup itself is not changed. Also
+/// returns the erasures of the replaced database.
 fn prepare_copy(
     copy: &mut Part,
     connections: &Connections,
@@ -125,17 +125,16 @@ fn prepare_copy(
     if let Ok(Err(StorageError::Database(DatabaseError::Busy))) = recorded {
         return Err(StorageError::Database(DatabaseError::Busy).into());
     }
-    // A database that cannot be read does not restrict the environment.
+    // An unreadable database does not restrict the environment.
     let replaced = recorded.ok().and_then(Result::ok).flatten();
     environment::require_same(replaced, requested)?;
     if let (Some(backup), Some(replaced)) = (environment::recorded(&mut restored)?, replaced)
         && backup != replaced
     {
-        let (file, database) = (from.to_owned(), database.to_owned());
         return Err(BackupError::OtherEnvironment {
-            file,
+            file: from.to_owned(),
             backup,
-            database,
+            database: database.to_owned(),
             replaced,
         });
     }
@@ -143,13 +142,13 @@ fn prepare_copy(
         schema,
         environment,
     } = set_up(&mut restored, Goal::Newest, requested.or(replaced))?;
-    // Rejects the cursors that the replaced database gave out.
+    // Invalidates the cursors of the replaced database.
     change_generation::renew(&mut restored)?;
     let erasures = match in_use {
         Ok(mut in_use) => {
             let erasures = erasure::recorded_in(&mut in_use);
             if erasures.as_ref().is_ok_and(|erasures| !erasures.is_empty()) {
-                providers::add_those_of_erasures(&mut restored, &mut in_use)?;
+                providers::add_providers_with_erasures(&mut restored, &mut in_use)?;
             }
             erasures
         }
@@ -171,18 +170,18 @@ fn prepare_copy(
 }
 
 impl PreparedRestore {
-    /// Opens the copy as a register. All that was opened must be dropped before
-    /// [`PreparedRestore::put_in_place`].
+    /// Opens the copy as a register. Drop the store before [`PreparedRestore::put_in_place`].
     ///
     /// # Errors
     ///
-    /// As [`Store::open_existing`].
+    /// The errors of [`Store::open_existing`].
     pub fn open(&self) -> Result<Store, StorageError> {
         Store::open_existing(&url_of(&self.copy), StoreOptions::default())
     }
 
-    /// Renames the copy to the database, or to the target of its link, if no process has it open.
-    /// Only the owner can read the new file, whatever the mode of the replaced one. Blocks.
+    /// Renames the copy to the database, or to the target of its symbolic link, if no process has
+    /// it open. Only the owner can read the new file, whatever the mode of the replaced one.
+    /// Blocks.
     ///
     /// # Errors
     ///
@@ -197,7 +196,7 @@ impl PreparedRestore {
             erasures,
         } = self;
         close(copy.file.path())?;
-        // Held until the new file has the name, so that no process starts to use the old one.
+        // Held until the copy is renamed, so that no process opens the old file.
         let mut held = exclusive::acquire(&database)?;
         if let (Ok(known), Some(connection)) = (erasures, &mut held.connection)
             && erasure::recorded_in(connection)? != known
@@ -215,14 +214,13 @@ fn url_of(copy: &Part) -> String {
     format!("sqlite://{}", copy.file.path().display())
 }
 
-/// Brings all that was written to a database into its one file. The connections of a store that was
-/// dropped may still be closing, on threads of their own.
+/// Moves all changes of a database into its main file. The connections of a dropped store may still
+/// be closing on other threads.
 fn close(database: &Path) -> Result<(), StorageError> {
     let mut connection = open(database)?;
     let deadline = Instant::now() + CLOSING_TIME;
     loop {
-        // This mode cannot be entered while another connection is open, and SQLite does not wait
-        // for it.
+        // SQLite refuses this mode while another connection is open, and does not wait.
         match connection
             .batch_execute("PRAGMA journal_mode = DELETE")
             .map_err(StorageError::from)
@@ -244,8 +242,9 @@ mod tests {
     use crate::testing::filled::{connect, filled};
 
     #[test]
-    fn a_database_that_another_program_holds_is_not_replaced() {
-        let (database, folder) = (filled(Kind::Sqlite, 3), tempfile::tempdir().unwrap());
+    fn database_in_use_is_not_replaced() {
+        let database = filled(Kind::Sqlite, 3);
+        let folder = tempfile::tempdir().unwrap();
         let backup = folder.path().join("backup.db");
         back_up(database.url(), &backup, false, None).unwrap();
         let mut holding = connect(database.url());
@@ -274,8 +273,9 @@ mod tests {
     }
 
     #[test]
-    fn a_database_in_which_a_trainee_was_erased_meanwhile_is_not_replaced() {
-        let (database, folder) = (filled(Kind::Sqlite, 3), tempfile::tempdir().unwrap());
+    fn database_with_erasure_during_restore_is_not_replaced() {
+        let database = filled(Kind::Sqlite, 3);
+        let folder = tempfile::tempdir().unwrap();
         let backup = folder.path().join("backup.db");
         back_up(database.url(), &backup, false, None).unwrap();
         let prepare = || prepare_restore(database.url(), &backup, true, None).unwrap();

@@ -1,10 +1,10 @@
 //! Reads and writes the rows of any table as JSON objects, by the columns in the database's
 //! catalogue.
 //!
-//! Both databases represent a row by the same object: numbers and booleans are integers, and all
-//! other values are text. A timestamp is text as diesel writes it to SQLite, a document is its
-//! text, byte for byte. A batch of rows is inserted by one statement with one parameter, which both
-//! databases expand by their own JSON functions.
+//! Both databases represent a row by the same object. Numbers and booleans are integers; all other
+//! values are text. A timestamp is text in the format that diesel writes to SQLite. A document is
+//! its text, byte for byte. One statement with one parameter inserts a batch of rows; the JSON
+//! functions of each database expand the parameter.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::tables::{CopiedTable, POSITION_COLUMN};
 use crate::error::StorageError;
 
-/// How timestamps are written to SQLite. Their order as text is their order in time.
+/// The format of timestamps in SQLite. It sorts as text in the order of time.
 const TIMESTAMP_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f";
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,12 +37,12 @@ pub(super) type Key = Vec<Option<Value>>;
 
 /// A copied table in one database: the SQL that reads and writes its rows.
 pub(super) struct TableAccess {
-    /// Whether keys come from a sequence.
+    /// Whether a sequence assigns the keys.
     pub(super) has_sequence: bool,
     timestamps: Vec<String>,
     select: String,
     key_columns: Vec<String>,
-    /// The values of a key in the parameter of the statement.
+    /// The SQL that extracts the values of a key from the parameter.
     key_values: Vec<String>,
     insert: String,
 }
@@ -60,7 +60,9 @@ impl TableAccess {
     ) -> Result<Self, StorageError> {
         let name = table.name;
         let columns = catalog::columns(connection, name)?;
-        let (mut names, mut pairs, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut names = Vec::new();
+        let mut pairs = Vec::new();
+        let mut values = Vec::new();
         for column in &columns {
             names.push(format!("\"{}\"", column.name));
             pairs.push(format!(
@@ -70,15 +72,18 @@ impl TableAccess {
             ));
             values.push(write_expression(connection, column));
         }
-        let (names, pairs, values) = (names.join(", "), pairs.join(", "), values.join(", "));
-        let (mut key_columns, mut key_values) = (Vec::new(), Vec::new());
+        let names = names.join(", ");
+        let pairs = pairs.join(", ");
+        let values = values.join(", ");
+        let mut key_columns = Vec::new();
+        let mut key_values = Vec::new();
         for (index, key) in table.key.iter().enumerate() {
             let sql_type = columns
                 .iter()
                 .find(|column| column.name == *key)
                 .map_or("", |column| &column.sql_type);
             let is_text_of_postgres = connection.either(true, false) && sql_type == "text";
-            // SQLite compares bytes anyway.
+            // SQLite compares bytes by default.
             key_columns.push(format!(
                 "\"{key}\"{}",
                 if is_text_of_postgres {
@@ -115,17 +120,15 @@ impl TableAccess {
         })
     }
 
-    /// The rows after a key in the order of the keys, at most [`super::BATCH`].
+    /// Up to [`super::BATCH`] rows after a key, in the order of the keys.
     pub(super) fn page(
         &self,
         connection: &mut DatabaseConnection,
         after: Option<&Key>,
     ) -> Result<Vec<Row>, StorageError> {
-        let (select, columns, values) = (
-            &self.select,
-            self.key_columns.join(", "),
-            self.key_values.join(", "),
-        );
+        let select = &self.select;
+        let columns = self.key_columns.join(", ");
+        let values = self.key_values.join(", ");
         let condition = after
             .map(|_| format!("WHERE ({columns}) > ({values})"))
             .unwrap_or_default();
@@ -181,7 +184,7 @@ pub(super) fn key_of(table: &CopiedTable, row: &Row) -> Key {
         .collect()
 }
 
-/// A key for a message. Leaves out the text that a client chose.
+/// A key for messages, without text that a client chose.
 pub(super) fn show_key(table: &CopiedTable, key: Key) -> String {
     let shown = key.into_iter().map(|value| match value {
         Some(Value::Integer(number)) => number.to_string(),
@@ -195,7 +198,7 @@ pub(super) fn show_key(table: &CopiedTable, key: Key) -> String {
     }
 }
 
-/// The SQL of a column's value in the object of a row.
+/// The SQL that reads a column's value for the object of a row.
 fn read_expression(connection: &DatabaseConnection, column: &Column) -> String {
     let Column { name, sql_type } = column;
     match (connection, sql_type.as_str()) {
@@ -206,8 +209,8 @@ fn read_expression(connection: &DatabaseConnection, column: &Column) -> String {
     }
 }
 
-/// The SQL of a column's value to insert. PostgreSQL has converted all values but documents to the
-/// types of the columns.
+/// The SQL of a column's value to insert. PostgreSQL has already converted all values except
+/// documents to the types of the columns.
 fn write_expression(connection: &DatabaseConnection, column: &Column) -> String {
     let Column { name, sql_type } = column;
     match (connection, sql_type.as_str()) {

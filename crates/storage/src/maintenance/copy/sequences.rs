@@ -1,7 +1,7 @@
-//! The next key of each table: the target goes on where the source would have gone on.
+//! Copies the last assigned key of each table, so that the target continues after it.
 //!
-//! The next key may be far after the last row: the last rows may have been removed, and their keys
-//! must not be used again.
+//! The last assigned key may be higher than that of the last row, because later rows may have been
+//! removed. Their keys must not be used again.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -16,13 +16,13 @@ struct LastKey {
     key: Option<i64>,
 }
 
-/// The last key that the sequence of a table has given; `None` when it has given none.
+/// The last assigned key of a table; `None` if there is none.
 pub(super) fn last_key(
     connection: &mut DatabaseConnection,
     table: &str,
 ) -> Result<Option<i64>, StorageError> {
     let query = connection.either(
-        // A sequence stands still while rows come in with keys of their own.
+        // A sequence does not advance when rows are inserted with explicit keys.
         format!(
             "SELECT greatest(pg_sequence_last_value(pg_get_serial_sequence('{table}', 'id')::regclass), \
                              (SELECT max(id) FROM {table})) AS key"
@@ -34,7 +34,7 @@ pub(super) fn last_key(
         .key)
 }
 
-/// Sets the sequence of a table behind a key.
+/// Sets the last assigned key of a table.
 pub(super) fn set_last_key(
     connection: &mut DatabaseConnection,
     table: &str,
@@ -42,7 +42,7 @@ pub(super) fn set_last_key(
 ) -> Result<(), StorageError> {
     let statement = connection.either(
         format!("SELECT setval(pg_get_serial_sequence('{table}', 'id'), {key})"),
-        // The target has no line for a table without rows.
+        // SQLite has no entry for a table that never had rows.
         format!(
             "DELETE FROM sqlite_sequence WHERE name = '{table}'; \
              INSERT INTO sqlite_sequence (name, seq) VALUES ('{table}', {key})"

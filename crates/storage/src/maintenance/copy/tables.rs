@@ -1,4 +1,4 @@
-//! The tables that are copied, and those that are not.
+//! Lists of the copied tables and of the others.
 //!
 //! A test compares the lists with the catalogues of both databases.
 
@@ -6,14 +6,14 @@
 #[derive(Debug)]
 pub(crate) struct CopiedTable {
     pub(crate) name: &'static str,
-    /// The columns that order the rows and identify each of them.
+    /// The columns that order and identify the rows.
     pub(crate) key: &'static [&'static str],
 }
 
-/// The table of what is true of the register as a whole.
+/// The table of settings of the whole register.
 pub(crate) const SETTINGS: &str = "register_settings";
 
-/// The copied tables. Each one stands after the tables it refers to.
+/// The copied tables. Each table comes after the tables it refers to.
 #[rustfmt::skip]
 pub(crate) const COPIED: &[CopiedTable] = &[
     CopiedTable { name: "providers", key: &["id"] },
@@ -42,11 +42,11 @@ pub(crate) const COPIED: &[CopiedTable] = &[
 /// Tables that triggers of the database fill from the copied ones, also in the target.
 pub(crate) const DERIVED: &[&str] = &["trainee_counts", "trainee_change_counts"];
 
-/// Tables whose rows are only locked (`locks.rs`).
+/// Tables whose rows serve only as locks (`locks.rs`).
 #[cfg(test)]
 pub(crate) const LOCKS: &[&str] = &["lock_stripes", "idempotency_locks"];
 
-/// A column whose values are valid in one database only. The copy has 0 instead.
+/// A column whose values are valid in one database only. Copied as 0.
 pub(super) const POSITION_COLUMN: &str = "changed_in";
 
 /// The names of the copied tables, in the order of [`COPIED`].

@@ -1,4 +1,4 @@
-//! Copies between both databases, whole, interrupted and refused.
+//! Tests copies between both databases: complete, interrupted and refused ones.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,10 +14,10 @@ use crate::schema::{providers, replies, schools, shadow_checks, trainees};
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, counts, empty, filled};
 
-/// Trainees of a register that takes more than two batches.
+/// The number of trainees of a register that takes more than two batches.
 const MANY: usize = 1_203;
 
-/// All pairs of databases with the second one of this run.
+/// All pairs of databases whose second one is the database of this run.
 fn pairs() -> Vec<(Kind, Kind)> {
     all_kinds()
         .into_iter()
@@ -25,21 +25,24 @@ fn pairs() -> Vec<(Kind, Kind)> {
         .collect()
 }
 
-/// Copies, and asks for the whole copy to be good.
+/// Copies, and checks that there are no differences.
 fn copied(from: &str, to: &str) -> CopyReport {
     let report = copy(from, to, None, |_| {}).unwrap();
     assert_eq!(report.differences, []);
     report
 }
 
-/// Copies, and is torn away when the third batch of trainees is in the target.
+/// Copies, and panics when the third batch of trainees is in the target.
 fn interrupted(from: &str, to: &str) {
     let mut rows = 0;
     let torn = catch_unwind(AssertUnwindSafe(|| {
         copy(from, to, None, |step| {
             if let Step::Copied(more) = step {
                 rows += more;
-                assert!(rows < 2 * BATCH as u64, "as the test wants");
+                assert!(
+                    rows < 2 * BATCH as u64,
+                    "the copy was not interrupted in time"
+                );
             }
         })
     }));
@@ -56,9 +59,11 @@ fn last_keys(url: &str) -> Vec<Option<i64>> {
 }
 
 #[test]
-fn a_register_comes_back_the_same_by_way_of_the_other_database() {
+fn register_is_same_after_copy_through_other_database() {
     for (one, other) in pairs() {
-        let (source, between, back) = (filled(one, MANY), empty(other), empty(one));
+        let source = filled(one, MANY);
+        let between = empty(other);
+        let back = empty(one);
         copied(source.url(), between.url());
         let report = copied(between.url(), back.url());
         let copied = counts(&mut connect(source.url()));
@@ -85,9 +90,10 @@ fn a_register_comes_back_the_same_by_way_of_the_other_database() {
 }
 
 #[test]
-fn keys_that_were_given_once_are_not_given_again() {
+fn assigned_keys_are_not_reused_after_copy() {
     for (one, other) in pairs() {
-        let (source, target) = (filled(one, 3), empty(other));
+        let source = filled(one, 3);
+        let target = empty(other);
         copied(source.url(), target.url());
         assert_eq!(
             last_keys(target.url()),
@@ -95,7 +101,7 @@ fn keys_that_were_given_once_are_not_given_again() {
             "{one:?} {other:?}"
         );
         let mut connection = connect(target.url());
-        // The last usage of the source was removed, the next gets a key of its own.
+        // The last row of usage was removed from the source; the next row must get a new key.
         let insert = "INSERT INTO shadow_checks (day, token_id, version, against, checked, valid) \
                       VALUES ('2026-03-05', 1, 'v1', 'v2', 1, 1)";
         connection.batch_execute(insert).unwrap();
@@ -105,9 +111,10 @@ fn keys_that_were_given_once_are_not_given_again() {
 }
 
 #[test]
-fn nothing_opens_the_target_of_an_interrupted_copy() {
+fn target_of_interrupted_copy_cannot_be_opened() {
     for (one, other) in pairs() {
-        let (source, target) = (filled(one, MANY), empty(other));
+        let source = filled(one, MANY);
+        let target = empty(other);
         interrupted(source.url(), target.url());
         let there = catalog::count(&mut connect(target.url()), "trainees").unwrap();
         assert!(0 < there && there < MANY as i64, "{there}");
@@ -134,9 +141,10 @@ fn nothing_opens_the_target_of_an_interrupted_copy() {
 }
 
 #[test]
-fn what_is_written_to_the_source_meanwhile_is_reported_as_a_difference() {
+fn writes_during_copy_are_reported_as_differences() {
     for (one, other) in pairs() {
-        let (source, target) = (filled(one, 3), empty(other));
+        let source = filled(one, 3);
+        let target = empty(other);
         let mut writer = connect(source.url());
         let mut is_first = true;
         let report = copy(source.url(), target.url(), None, |step| {
@@ -177,11 +185,9 @@ fn what_is_written_to_the_source_meanwhile_is_reported_as_a_difference() {
 }
 
 #[test]
-fn a_source_that_is_not_there_is_not_made() {
-    let (absent, target) = (
-        test_support::Database::fresh_on(Kind::Sqlite),
-        empty(Kind::Sqlite),
-    );
+fn missing_source_is_not_created() {
+    let absent = test_support::Database::fresh_on(Kind::Sqlite);
+    let target = empty(Kind::Sqlite);
     let refused = copy(absent.url(), target.url(), None, |_| {}).unwrap_err();
     let CopyError::Absent(file) = refused else {
         panic!("{refused:?}")
@@ -197,7 +203,7 @@ fn a_source_that_is_not_there_is_not_made() {
 }
 
 #[test]
-fn every_table_of_the_catalogue_is_copied_or_known_not_to_be() {
+fn each_table_is_copied_or_listed_as_exception() {
     for kind in kinds() {
         let database = empty(kind);
         let mut connection = connect(database.url());
@@ -210,7 +216,7 @@ fn every_table_of_the_catalogue_is_copied_or_known_not_to_be() {
 }
 
 #[test]
-fn copied_tables_have_the_same_columns_in_both_databases() {
+fn copied_tables_have_same_columns_in_both_databases() {
     let databases: Vec<_> = all_kinds().into_iter().map(empty).collect();
     for table in tables::copied() {
         let columns = databases.iter().map(|database| {
@@ -231,9 +237,10 @@ fn copied_tables_have_the_same_columns_in_both_databases() {
 
 #[test]
 fn values_of_any_kind_are_copied_exactly() {
-    // SQLite alone can store U+0000.
+    // Only SQLite can store U+0000.
     for (one, other) in pairs() {
-        let (source, target) = (filled(one, 3), empty(other));
+        let source = filled(one, 3);
+        let target = empty(other);
         let both_sqlite = [one, other] == [Kind::Sqlite; 2];
         let zero = if both_sqlite { "\0" } else { "" };
         let text =
@@ -300,7 +307,7 @@ fn values_of_any_kind_are_copied_exactly() {
 }
 
 #[test]
-fn tables_stand_behind_those_that_they_refer_to() {
+fn tables_are_listed_after_tables_they_refer_to() {
     for kind in kinds() {
         let database = empty(kind);
         let references = catalog::references(&mut connect(database.url())).unwrap();

@@ -9,19 +9,18 @@ use super::rows::{Key, Row, TableAccess, key_of, show_key};
 use super::tables::{COPIED, CopiedTable};
 use super::{BATCH, CopyError, CopyReport, Step, source_error, target_error};
 
-/// A row that is not the same in source and target. It is named by its key and holds nothing of a
-/// person.
+/// A row that differs between source and target. Identified by its key, without personal data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The table.
     pub table: &'static str,
-    /// The row's key.
+    /// The key of the row.
     pub key: String,
-    /// What is different.
+    /// The kind of difference.
     pub kind: DifferenceKind,
 }
 
-/// What can be different.
+/// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DifferenceKind {
     /// The target lacks the row.
@@ -65,7 +64,7 @@ pub(super) fn compare(
     Ok(report)
 }
 
-/// Compares one table. Returns how many rows the source has.
+/// Compares one table. Returns the number of rows in the source.
 fn compare_rows(
     source: &mut DatabaseConnection,
     target: &mut DatabaseConnection,
@@ -84,23 +83,15 @@ fn compare_rows(
         let target_page = target_access
             .page(target, after.as_ref())
             .map_err(target_error)?;
-        // A full page ends at its last key. Keys behind the end are compared with the next pages.
-        let full_pages = [&source_page, &target_page]
+        // Both pages are complete up to the smaller of the last keys of full pages. Later keys are
+        // compared with the next pages.
+        let end = [&source_page, &target_page]
             .into_iter()
-            .filter(|page| page.len() == BATCH);
-        let end = full_pages
+            .filter(|page| page.len() == BATCH)
             .filter_map(|page| page.last())
             .map(|row| key_of(table, row))
             .min();
-        let mut pairs: BTreeMap<Key, (Option<Row>, Option<Row>)> = BTreeMap::new();
-        for row in source_page {
-            let key = key_of(table, &row);
-            pairs.entry(key).or_default().0 = Some(row);
-        }
-        for row in target_page {
-            let key = key_of(table, &row);
-            pairs.entry(key).or_default().1 = Some(row);
-        }
+        let mut pairs = pair_rows(table, source_page, target_page);
         if let Some(end) = &end {
             pairs.retain(|key, _| key <= end);
         }
@@ -125,4 +116,22 @@ fn compare_rows(
         }
         after = end;
     }
+}
+
+/// The rows of source and target with the same key.
+fn pair_rows(
+    table: &CopiedTable,
+    source_rows: Vec<Row>,
+    target_rows: Vec<Row>,
+) -> BTreeMap<Key, (Option<Row>, Option<Row>)> {
+    let mut pairs: BTreeMap<Key, (Option<Row>, Option<Row>)> = BTreeMap::new();
+    for row in source_rows {
+        let key = key_of(table, &row);
+        pairs.entry(key).or_default().0 = Some(row);
+    }
+    for row in target_rows {
+        let key = key_of(table, &row);
+        pairs.entry(key).or_default().1 = Some(row);
+    }
+    pairs
 }

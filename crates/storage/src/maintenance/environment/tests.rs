@@ -1,4 +1,4 @@
-//! The recorded environment, the commands that record it, and the refused ones.
+//! Tests the recorded environment, the commands that record it, and the refused commands.
 
 use test_support::{Database, kinds};
 
@@ -9,7 +9,7 @@ use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, empty, filled};
 
 #[test]
-fn a_new_register_is_what_was_requested_and_otherwise_a_sandbox() {
+fn new_register_records_requested_environment_or_sandbox() {
     for kind in kinds() {
         for requested in [
             None,
@@ -26,7 +26,7 @@ fn a_new_register_is_what_was_requested_and_otherwise_a_sandbox() {
                 expected
             );
             assert_eq!(recorded(&mut connection).unwrap(), Some(expected));
-            // From then on it is taken from there.
+            // Later commands use the recorded environment.
             assert_eq!(
                 set_up(&mut connection, Goal::Newest, None)
                     .unwrap()
@@ -38,7 +38,7 @@ fn a_new_register_is_what_was_requested_and_otherwise_a_sandbox() {
 }
 
 #[test]
-fn another_environment_than_the_recorded_one_is_refused_before_anything_changes() {
+fn other_environment_is_rejected_without_change() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
@@ -63,7 +63,7 @@ fn another_environment_than_the_recorded_one_is_refused_before_anything_changes(
 }
 
 #[test]
-fn the_environment_of_a_register_with_providers_is_never_guessed() {
+fn missing_environment_of_register_with_providers_is_error() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
@@ -82,7 +82,7 @@ fn the_environment_of_a_register_with_providers_is_never_guessed() {
 }
 
 #[test]
-fn servers_that_start_together_record_one_environment() {
+fn concurrently_starting_servers_record_one_environment() {
     let database = Database::fresh();
     let servers: Vec<_> = [
         Environment::Sandbox,

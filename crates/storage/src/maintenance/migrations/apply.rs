@@ -1,5 +1,4 @@
-//! From migration to migration: which there are, which are applied, and one after the other to the
-//! goal.
+//! Finds the applied and the pending migrations, and applies or reverts them one after the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +15,7 @@ use diesel_migrations::MigrationHarness;
 use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, TRAINEES, has_register};
 use crate::error::{DatabaseError, StorageError};
 
-/// A kind of reference to rows that do not exist, and how many rows make one.
+/// Returns the first kind of broken reference with its number of rows.
 const BROKEN_REFERENCES_SQL: &str = "SELECT \"table\", parent AS owner, count(*) AS \"rows\" \
      FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 1";
 
@@ -39,22 +38,23 @@ struct Version {
 /// The migrations of one database, oldest first, each with whether it is applied.
 pub(super) type Known<DB> = Vec<(Box<dyn Migration<DB>>, bool)>;
 
-/// What was done in one transaction.
+/// The result of one transaction.
 #[derive(Default)]
 pub(super) struct Walked {
     pub(super) change: SchemaChange,
-    /// Whether a migration is next that runs outside a transaction.
+    /// Whether the next migration runs outside a transaction.
     pub(super) stopped: bool,
 }
 
-/// The version of the first migration, which makes the whole register.
+/// The version of the first migration, which creates the whole register.
 const BASELINE: &str = "20261126000001";
 
 /// The applied versions. Unlike diesel's harness, this does not create their table.
 ///
 /// # Errors
 ///
-/// [`StorageError::LayoutBeforeRelease`] where there are tables that the first migration has not made.
+/// [`StorageError::LayoutBeforeRelease`] if there are tables that the first migration did not
+/// create.
 pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
     if !has_register(connection)? {
         return Ok(Vec::new());
@@ -82,7 +82,7 @@ pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>
     }
 }
 
-/// Fails if an applied version is not among the migrations.
+/// Marks which migrations are applied. Fails if an applied version is not among them.
 pub(super) fn known<DB: Backend>(
     migrations: Listed<DB>,
     applied: &[String],
@@ -111,7 +111,7 @@ pub(super) fn known<DB: Backend>(
         .collect())
 }
 
-/// How many of the migrations are to be applied at the goal; the others are not.
+/// The number of migrations that are applied at the goal, counted from the oldest.
 pub(super) fn kept<DB: Backend>(
     migrations: &Known<DB>,
     goal: Goal<'_>,
@@ -124,7 +124,7 @@ pub(super) fn kept<DB: Backend>(
     }
 }
 
-/// Where the migration of that name stands. Its number is enough, with or without dashes.
+/// The position of the migration with this name, or with this number with or without dashes.
 fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, StorageError> {
     let number = name.split('_').next().unwrap_or_default().replace('-', "");
     let found = migrations.iter().position(|(migration, _)| {
@@ -143,8 +143,8 @@ fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, St
     })
 }
 
-/// Goes towards the goal in the transaction that is open: to it, or to a migration that runs
-/// outside a transaction.
+/// Migrates in the open transaction, up to the goal or to the first migration that runs outside a
+/// transaction.
 pub(super) fn walk_migrations(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,
@@ -158,7 +158,8 @@ pub(super) fn walk_migrations(
             goal,
             |migration| migration.metadata().run_in_transaction(),
         ),
-        // On SQLite a migration keeps all writes waiting in any case.
+        // On SQLite each migration runs in the transaction, because it blocks all writes in any
+        // case.
         DatabaseConnection::Sqlite(inner) => {
             let walked = walk(
                 inner,
@@ -172,7 +173,7 @@ pub(super) fn walk_migrations(
     }
 }
 
-/// Refuses what leaves rows that refer to missing ones.
+/// Fails if the migrations left references to missing rows.
 fn require_references(
     connection: &mut SqliteConnection,
     walked: &Walked,
@@ -222,8 +223,9 @@ fn walk<DB: Backend, C: MigrationHarness<DB> + Connection>(
     Ok(walked)
 }
 
-/// Runs the same statements as diesel's harness. The harness passes on only the text of an error,
-/// and the text of a lock timeout depends on the language, so the error is inspected here.
+/// Runs a migration with diesel's harness. The harness passes on only the text of an error, and the
+/// text of a lock timeout depends on the language. This function therefore inspects the errors of
+/// the statements.
 pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>(
     connection: &mut C,
     run: impl FnOnce(&mut C) -> diesel::migration::Result<T>,

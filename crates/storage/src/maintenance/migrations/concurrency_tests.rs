@@ -1,4 +1,4 @@
-//! Concurrent migrations: who is locked out, who waits, and what is built while others write.
+//! Tests concurrent migrations: locks, waiting, and building an index during writes.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,16 +14,16 @@ use super::*;
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, filled};
 
-/// Locks of other transactions during a change of the schema.
+/// The locks of another process that changes the schema.
 const LOCK_SQL: &str =
     "BEGIN; LOCK TABLE __diesel_schema_migrations IN SHARE UPDATE EXCLUSIVE MODE";
-/// An index that is built while others write.
+/// A migration that builds an index during writes.
 const INDEX: &str = "2999-01-01-000002_trainees_by_test";
 const INDEX_SQL: &str =
     "CREATE INDEX CONCURRENTLY IF NOT EXISTS trainees_by_test ON trainees (created_at)";
 const INDEX_DOWN: &str = "DROP INDEX trainees_by_test";
 
-/// How long is waited, in milliseconds.
+/// A policy that waits this long in total, in milliseconds.
 fn policy(total: u64) -> RetryPolicy {
     let [total, lock, pause] = [total, 100, 50].map(Duration::from_millis);
     RetryPolicy {
@@ -49,7 +49,7 @@ fn lines(connection: &mut DatabaseConnection, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_locked_where_nothing_is_pending() {
+fn set_up_without_pending_changes_takes_no_lock() {
     for kind in kinds() {
         let database = filled(kind, 3);
         Store::open(database.url(), StoreOptions::default())
@@ -82,7 +82,7 @@ fn nothing_is_locked_where_nothing_is_pending() {
 }
 
 #[test]
-fn what_is_pending_is_named_and_left_pending() {
+fn pending_changes_are_named_and_not_applied() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
@@ -112,7 +112,7 @@ fn what_is_pending_is_named_and_left_pending() {
     }
 }
 
-/// Waits until a session waits for a lock.
+/// Blocks until another session waits for a lock.
 fn wait_for_waiter(connection: &mut DatabaseConnection) {
     let begun = Instant::now();
     let waiting = "SELECT pid::text AS line FROM pg_locks WHERE NOT granted AND pid IN \
@@ -127,7 +127,7 @@ fn wait_for_waiter(connection: &mut DatabaseConnection) {
 }
 
 #[test]
-fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_what_it_needs() {
+fn schema_change_waits_for_other_change_and_for_locks() {
     if !has_postgres() {
         return;
     }
@@ -161,7 +161,7 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
         let change = thread::scope(|scope| {
             let waiting = scope.spawn(|| go(database.url(), folder.path(), Goal::Newest));
             wait_for_waiter(&mut connect(database.url()));
-            // Other writers continue: they wait for at most one attempt.
+            // Other writers proceed: they wait for at most one attempt.
             let mut server = connect(database.url());
             for _ in 0..5 {
                 let begun = Instant::now();
@@ -183,7 +183,7 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
 }
 
 #[test]
-fn change_of_the_schema_waits_for_a_writer_of_sqlite() {
+fn schema_change_waits_for_sqlite_writer() {
     let database = filled(Kind::Sqlite, 3);
     let folder = shoes();
     let mut other = connect(database.url());
@@ -222,7 +222,7 @@ fn go(url: &str, folder: &Path, goal: Goal<'_>) -> Result<SchemaChange, StorageE
     .bring_to(goal)
 }
 
-/// Whether the index is there, and valid.
+/// `true` if the index is valid, `false` if it is invalid; empty if there is none.
 fn index(connection: &mut DatabaseConnection) -> Vec<String> {
     lines(
         connection,
@@ -231,14 +231,16 @@ fn index(connection: &mut DatabaseConnection) -> Vec<String> {
 }
 
 #[test]
-fn migration_outside_a_transaction_divides_those_that_are_applied_together() {
+fn non_transactional_migration_divides_transaction() {
     if !has_postgres() {
         return;
     }
     let database = filled(Kind::Postgres, 3);
     let mut connection = connect(database.url());
-    let (one, last) = ("2999-01-01-000001_one", "2999-01-01-000003_last");
-    let (up, down) = ("CREATE TABLE one (id INTEGER)", "SELECT 1");
+    let one = "2999-01-01-000001_one";
+    let last = "2999-01-01-000003_last";
+    let up = "CREATE TABLE one (id INTEGER)";
+    let down = "SELECT 1";
     let broken = folder(&[
         (one, up, down),
         (INDEX, INDEX_SQL, INDEX_DOWN),
@@ -276,7 +278,7 @@ fn migration_outside_a_transaction_divides_those_that_are_applied_together() {
 }
 
 #[test]
-fn index_is_built_once_while_others_write_however_many_servers_start() {
+fn concurrent_servers_build_index_once_during_writes() {
     if !has_postgres() {
         return;
     }
@@ -314,7 +316,7 @@ fn index_is_built_once_while_others_write_however_many_servers_start() {
 }
 
 #[test]
-fn index_whose_building_was_interrupted_is_built_again() {
+fn interrupted_index_is_rebuilt() {
     if !has_postgres() {
         return;
     }
@@ -330,7 +332,7 @@ fn index_whose_building_was_interrupted_is_built_again() {
         while index(&mut other).is_empty() {
             assert!(
                 begun.elapsed() < Duration::from_secs(20),
-                "nothing is built"
+                "no index is being built"
             );
             thread::sleep(Duration::from_millis(5));
         }
@@ -350,10 +352,9 @@ fn index_whose_building_was_interrupted_is_built_again() {
     assert_eq!(index(&mut other), ["true"]);
 }
 
-/// What docs/changing-the-schema.md asks of migrations that run outside a transaction.
+/// The rules of docs/changing-the-schema.md for migrations outside a transaction.
 #[test]
-fn migration_outside_a_transaction_is_one_statement_that_can_be_run_again_and_named_after_its_subject()
- {
+fn non_transactional_migrations_follow_documented_rules() {
     let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations");
     let check = |folder: &Path| {
         if !folder.join("metadata.toml").exists() {

@@ -1,8 +1,9 @@
-//! The lock that serialises changes of the schema, and how long a process waits for it.
+//! The lock that serialises schema changes, and the time limits for waiting.
 //!
-//! The lock is on the table of applied migrations, in a mode that allows reading it and adding
-//! rows. A migration that waits for a lock makes later writers wait behind it; so it waits briefly,
-//! everything is rolled back, and tried again later.
+//! The lock is on the table of applied migrations, in a mode that allows reading and inserting
+//! rows. Later writers queue behind a migration that waits for a lock. Each wait is therefore
+//! short: after a lock timeout everything is rolled back, and the migration is tried again after a
+//! pause.
 
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
@@ -15,16 +16,16 @@ use diesel::migration::MigrationConnection as _;
 use super::{MIGRATIONS_TABLE, Migrations, Migrator};
 use crate::error::{DatabaseError, StorageError};
 
-/// How long is waited for what others hold.
+/// Time limits for waiting for locks of other processes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RetryPolicy {
-    /// In all.
+    /// The total time.
     pub(super) total: Duration,
-    /// For one lock, on PostgreSQL. Writes of others may have to wait for so long.
+    /// The time for one lock, on PostgreSQL. Other writers may have to wait this long.
     pub(super) lock: Duration,
-    /// The pause between attempts, for other writers.
+    /// The pause between attempts, during which other writers proceed.
     pub(super) pause: Duration,
-    /// From one line of the log to the next.
+    /// The interval between log lines.
     pub(super) report: Duration,
 }
 
@@ -39,16 +40,16 @@ impl Default for RetryPolicy {
     }
 }
 
-/// The pause before the next attempt while another process changes the schema. No writer waits
-/// behind that attempt.
+/// The pause before the next attempt while another process changes the schema. No writer queues
+/// behind such an attempt.
 const SCHEMA_LOCK_PAUSE: Duration = Duration::from_millis(100);
 
-/// What an attempt failed at.
+/// The cause of a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Blocker {
-    /// The schema is being changed.
+    /// Another process is changing the schema.
     AnotherChange,
-    /// Something else holds what the work needs.
+    /// Another transaction holds a lock that the migration needs.
     Transaction,
 }
 
@@ -62,7 +63,7 @@ impl fmt::Display for Blocker {
 }
 
 impl RetryPolicy {
-    /// Retries until no lock prevents it, or until the timeout.
+    /// Retries `attempt` while a lock prevents it, up to the total time.
     fn retry<T>(
         self,
         mut attempt: impl FnMut(&mut Blocker) -> Result<T, StorageError>,
@@ -83,8 +84,11 @@ impl RetryPolicy {
             }
             if reported.is_none_or(|reported| reported.elapsed() >= self.report) {
                 reported = Some(Instant::now());
-                let (waited, total) = (waited.as_secs(), self.total.as_secs());
-                log::warn!("{blocker}: waiting, {waited} s so far and {total} s at most");
+                log::warn!(
+                    "{blocker}; waiting for {} s of at most {} s",
+                    waited.as_secs(),
+                    self.total.as_secs()
+                );
             }
             thread::sleep(if blocker == Blocker::AnotherChange {
                 SCHEMA_LOCK_PAUSE
@@ -96,8 +100,8 @@ impl RetryPolicy {
 }
 
 impl Migrator<'_> {
-    /// Looks at the database without a lock. A table that a migration alters cannot be read until
-    /// it has ended, so this may have to wait too.
+    /// Reads the database without the lock. Retries, because a table cannot be read while a
+    /// migration alters it.
     pub(super) fn retry_read<T>(
         &mut self,
         mut read: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
@@ -111,13 +115,13 @@ impl Migrator<'_> {
         policy.retry(|_| read(connection, migrations))
     }
 
-    /// Does work on the schema in one transaction, which is the only one of its kind. The work may
-    /// be done again from its beginning.
+    /// Runs `work` on the schema in one transaction, while no other process changes the schema.
+    /// `work` may run more than once.
     ///
-    /// On SQLite a table is rebuilt by dropping it, and while foreign keys are enforced, dropping a
-    /// table first deletes its rows, and with them all rows that refer to them by `ON DELETE
-    /// CASCADE`. So foreign keys are not enforced during the migration, which can be set only
-    /// outside a transaction; they are checked at the end instead.
+    /// Foreign keys are not enforced during the transaction on SQLite. A migration rebuilds a table
+    /// by dropping it, and with enforced foreign keys that would first delete its rows and, by `ON
+    /// DELETE CASCADE`, all rows that refer to them. The setting can be changed only outside a
+    /// transaction. The references are checked at the end instead.
     pub(super) fn with_schema_lock<T>(
         &mut self,
         mut work: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
@@ -157,24 +161,24 @@ fn run_in_transaction<T>(
             Ok(answer)
         }
         Err(error) => {
-            // What cannot be rolled back is not committed either, and the connection is not used
-            // again.
+            // A failed rollback needs no handling: nothing is committed, and the connection is not
+            // used again.
             let _ = connection.roll_back();
             Err(error)
         }
     }
 }
 
-/// Locks the schema against other changes until the transaction ends. Each wait for a lock is
-/// short.
+/// Locks the schema against other changes until the transaction ends, and limits each wait for a
+/// lock.
 fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(), StorageError> {
     let is_new = !catalog::tables(connection)?
         .iter()
         .any(|table| table == MIGRATIONS_TABLE);
     match connection {
         DatabaseConnection::Postgres(inner) => {
-            // A migration may take longer than a request, and is not idle while another connection
-            // does the work.
+            // A migration may take longer than a request, and this transaction may be idle while
+            // another connection runs a migration.
             inner.batch_execute(&format!(
                 "SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = 0;
                  SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -182,7 +186,7 @@ fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(
             ))?;
             if is_new && let Err(error) = inner.setup() {
                 let error = StorageError::from(error);
-                // Another process has just created the table.
+                // Another process has created the table at the same time.
                 return Err(if error.is_unique_violation() {
                     StorageError::Database(DatabaseError::Busy)
                 } else {
@@ -193,7 +197,7 @@ fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(
                 "LOCK TABLE {MIGRATIONS_TABLE} IN SHARE UPDATE EXCLUSIVE MODE"
             ))?;
         }
-        // Its transactions that write come one after the other.
+        // On SQLite, writing transactions are sequential.
         DatabaseConnection::Sqlite(inner) => {
             if is_new {
                 inner.setup()?;
@@ -203,7 +207,8 @@ fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(
     Ok(())
 }
 
-/// Says whether SQLite enforces foreign keys; PostgreSQL always does, and alters tables in place.
+/// Switches the enforcement of foreign keys on SQLite. Does nothing on PostgreSQL, which alters
+/// tables in place.
 fn enforce_foreign_keys(
     connection: &mut DatabaseConnection,
     switch: &str,

@@ -1,4 +1,4 @@
-//! Migrations for tests, behind those of the program.
+//! Migrations for tests, after those of the program.
 
 use std::fs;
 use std::path::Path;
@@ -20,8 +20,8 @@ const SHOES_UP: &str = "ALTER TABLE trainees ADD COLUMN shoe_size TEXT;
      CREATE INDEX trainees_by_shoe_size ON trainees (shoe_size);";
 const SHOES_DOWN: &str = "DROP INDEX trainees_by_shoe_size; DROP TABLE shoes; ALTER TABLE trainees DROP COLUMN shoe_size";
 
-/// A folder with migrations, each with what applies it and what takes it back. One with `_by_` in
-/// its name runs outside a transaction.
+/// A folder with migrations, each with its name, up script and down script. A migration with `_by_`
+/// in its name runs outside a transaction.
 pub(super) fn folder(migrations: &[(&str, &str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, up, down) in migrations {
@@ -45,9 +45,11 @@ pub(super) fn shoes() -> TempDir {
     folder(&[(SHOES, SHOES_UP, SHOES_DOWN)])
 }
 
-/// The migrations of the program and those of a folder, which must outlive them.
+/// The migrations of the program and those of a folder. The folder must exist as long as they are
+/// used.
 pub(super) fn with_folder(folder: &Path) -> Migrations {
-    let (postgres, sqlite) = (folder.to_owned(), folder.to_owned());
+    let postgres = folder.to_owned();
+    let sqlite = folder.to_owned();
     Migrations {
         postgres: Box::new(move || {
             let added: Vec<Box<dyn Migration<Pg>>> =
@@ -62,7 +64,7 @@ pub(super) fn with_folder(folder: &Path) -> Migrations {
     }
 }
 
-/// Brings the schema to the goal by the migrations of the program and those of a folder.
+/// Brings the schema to the goal with the migrations of the program and those of a folder.
 pub(super) fn bring_to_with(
     connection: &mut DatabaseConnection,
     folder: &Path,

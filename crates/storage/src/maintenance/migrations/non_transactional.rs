@@ -1,10 +1,10 @@
-//! Migrations that run outside a transaction (`run_in_transaction = false` in their
-//! `metadata.toml`), on PostgreSQL: an index of a large table is built, or a constraint validated,
-//! while others write to it.
+//! Migrations that run outside a transaction on PostgreSQL (`run_in_transaction = false` in their
+//! `metadata.toml`), such as building an index of a large table or validating a constraint while
+//! other transactions write.
 //!
-//! Such a migration is one statement, which can be run again after it was interrupted. An
-//! interrupted `CREATE INDEX CONCURRENTLY` leaves an index behind that is invalid and nevertheless
-//! there, so the migration has the name of its index, and an invalid one is dropped first.
+//! Such a migration is one statement that can be run again after an interruption. An interrupted
+//! `CREATE INDEX CONCURRENTLY` leaves an invalid index behind. The migration therefore has the name
+//! of its index, and an invalid index of that name is dropped first.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -35,11 +35,11 @@ struct Setting {
 }
 
 impl Migrator<'_> {
-    /// Applies the next migration outside a transaction. Does nothing if another process has
-    /// applied it.
+    /// Applies the next migration, which runs outside a transaction. Returns its name; `None` if
+    /// another process has applied it.
     ///
-    /// One connection holds the lock in a transaction that does nothing else, and sees no rows: the
-    /// statement would wait for one that does. The other one runs the migration.
+    /// One connection holds the lock, in a transaction that reads no rows: the migration would wait
+    /// for a transaction with a snapshot. The other connection runs the migration.
     pub(super) fn apply_outside(&mut self, goal: Goal<'_>) -> Result<Option<String>, StorageError> {
         let policy = self.policy;
         match self.connections {
@@ -77,9 +77,10 @@ fn apply_next(
     };
     let name = migration.name().to_string();
     log::info!(
-        "migration {name} runs beside requests, which may take long; when it is interrupted, it is begun again"
+        "migration {name} started; it may take long, requests continue, and an interrupted migration starts again"
     );
-    // It waits for earlier transactions, and no transaction waits for it.
+    // The migration waits for earlier transactions, but blocks none, so it may wait for the total
+    // time.
     let timeouts = ["lock_timeout", "statement_timeout"];
     let before = timeouts
         .iter()
@@ -107,7 +108,7 @@ fn run(
         .bind::<Text, _>(index)
         .get_result::<Indexes>(connection)?;
     if invalid.indexes > 0 {
-        log::info!("index {index} was not built to its end: it is dropped and built again");
+        log::info!("index {index} is incomplete; dropping and rebuilding it");
         connection.batch_execute(&format!("DROP INDEX CONCURRENTLY IF EXISTS \"{index}\""))?;
     }
     with_harness(connection, |connection| connection.run_migration(migration))?;
@@ -119,7 +120,7 @@ fn setting(connection: &mut PostgresConnection, name: &str) -> Result<String, St
     Ok(query.get_result::<Setting>(connection)?.value)
 }
 
-/// Sets what stays so for the connection.
+/// Sets settings for the session.
 fn set(
     connection: &mut PostgresConnection,
     names: [&str; 2],

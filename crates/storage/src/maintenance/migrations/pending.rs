@@ -1,4 +1,4 @@
-//! What is yet to be done to a database, found without changing it and without a lock.
+//! Finds the pending changes of a database, without changing it and without a lock.
 
 use std::fmt;
 
@@ -11,14 +11,13 @@ use crate::maintenance::environment;
 use crate::maintenance::migrations::apply::{Known, applied, kept, known};
 use crate::records::change_generation;
 
-/// What bringing a database up to date would do.
+/// The changes that bring a database up to date.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pending {
-    /// The migrations that are not applied, oldest first. While there are any, nothing else is
-    /// looked for.
+    /// The pending migrations, oldest first. If there are any, settings are not checked.
     pub migrations: Vec<String>,
-    /// Whether a setting of the register is yet to be recorded: the environment, which fields
-    /// records have, the generation of changes.
+    /// Whether a setting of the register is missing: the environment, the number of the set of
+    /// fields, or the generation of changes.
     pub settings: bool,
 }
 
@@ -40,7 +39,7 @@ impl fmt::Display for Pending {
     }
 }
 
-/// What bringing the database to the newest schema would do.
+/// Finds the changes that bring the database to the newest schema.
 pub(super) fn find(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,
@@ -63,7 +62,7 @@ pub(super) fn find(
     })
 }
 
-/// The migrations that are applied or taken back on the way to the goal, oldest first.
+/// The migrations that must be applied or reverted to reach the goal, oldest first.
 pub(super) fn migrations(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,

@@ -1,5 +1,4 @@
-//! A table that is rebuilt on SQLite, as docs/changing-the-schema.md says, by a migration that is
-//! made for the test.
+//! Tests rebuilding a table on SQLite, as described in docs/changing-the-schema.md.
 
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
@@ -13,7 +12,7 @@ use crate::testing::filled::{connect, counts, filled};
 /// The name of the test's migration.
 const NAME: &str = "2999-01-01-000001_rebuild";
 
-/// Applies a migration behind those of the program.
+/// Applies a migration after those of the program.
 fn apply(connection: &mut DatabaseConnection, up: &str) -> Result<SchemaChange, StorageError> {
     let folder = folder(&[(NAME, up, "")]);
     bring_to_with(connection, folder.path(), Goal::Newest)
@@ -30,13 +29,14 @@ fn lines(connection: &mut DatabaseConnection, sql: &str) -> Vec<String> {
     lines.into_iter().map(|line| line.text).collect()
 }
 
-/// The indexes and triggers of the table, which go with it and must be created again.
+/// The indexes and triggers of the table. Dropping the table drops them, so they must be created
+/// again.
 const OBJECTS: &str = "SELECT sql AS text FROM sqlite_master WHERE tbl_name = 'trainees' AND type <> 'table' AND sql IS NOT NULL ORDER BY name";
-/// The last key that the table has given.
+/// The last assigned key of the table.
 const LAST_KEY: &str =
     "SELECT CAST(seq AS TEXT) AS text FROM sqlite_sequence WHERE name = 'trainees'";
 
-/// Rebuilds the table with the most references to it, with one more constraint.
+/// The SQL that rebuilds the table with the most references, with an additional constraint.
 fn rebuild_trainees(connection: &mut DatabaseConnection) -> String {
     let table = lines(
         connection,
@@ -61,10 +61,10 @@ fn rebuild_trainees(connection: &mut DatabaseConnection) -> String {
 }
 
 #[test]
-fn rebuilding_a_table_keeps_the_rows_that_refer_to_it() {
+fn rebuilt_table_keeps_rows_that_refer_to_it() {
     let database = filled(Kind::Sqlite, 3);
     let mut connection = connect(database.url());
-    // The last trainee was removed, and the key must not come again.
+    // The key of the removed last trainee must not be used again.
     connection
         .batch_execute("DELETE FROM trainees WHERE id = 6")
         .unwrap();
@@ -97,10 +97,10 @@ fn rebuilding_a_table_keeps_the_rows_that_refer_to_it() {
         connection
             .batch_execute("UPDATE trainees SET revision = 0")
             .is_err(),
-        "the table is the old one"
+        "the table was not rebuilt"
     );
 
-    // Afterwards foreign keys are enforced again, on this connection too.
+    // Foreign keys are enforced again, also on this connection.
     assert!(
         connection
             .batch_execute("UPDATE placement_schools SET trainee_key = 99")
@@ -116,7 +116,7 @@ fn rebuilding_a_table_keeps_the_rows_that_refer_to_it() {
 }
 
 #[test]
-fn a_migration_that_leaves_broken_references_is_undone() {
+fn migration_with_broken_references_is_rolled_back() {
     let database = filled(Kind::Sqlite, 3);
     let mut connection = connect(database.url());
     let before = counts(&mut connection);

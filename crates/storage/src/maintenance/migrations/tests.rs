@@ -1,4 +1,4 @@
-//! Migrations forwards and back, over rows, on both databases.
+//! Tests applying and reverting migrations with rows, on both databases.
 
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection as _;
@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, counts, empty, filled};
 
-/// The names of the migrations that are applied, oldest first.
+/// The names of the applied migrations, oldest first.
 fn names(connection: &mut DatabaseConnection) -> Vec<String> {
     fn sorted_names<DB: Backend>(
         migrations: diesel::migration::Result<Vec<Box<dyn Migration<DB>>>>,
@@ -42,7 +42,7 @@ fn to_newest(connection: &mut DatabaseConnection) -> SchemaChange {
     bring_to(connection, Goal::Newest).unwrap()
 }
 
-/// Makes believe that a newer program has been here.
+/// Applies a migration of a newer program.
 fn apply_unknown(connection: &mut DatabaseConnection, sql: &str) {
     connection.batch_execute(sql).unwrap();
     connection
@@ -51,7 +51,7 @@ fn apply_unknown(connection: &mut DatabaseConnection, sql: &str) {
 }
 
 #[test]
-fn both_databases_have_the_same_migrations() {
+fn both_databases_have_same_migrations() {
     let of = |kind| names(&mut connect(empty(kind).url()));
     assert!(
         all_kinds()
@@ -64,7 +64,7 @@ fn both_databases_have_the_same_migrations() {
 }
 
 #[test]
-fn every_migration_can_be_taken_back_over_rows_and_applied_again() {
+fn each_migration_can_be_reverted_and_reapplied_with_rows() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
@@ -79,7 +79,7 @@ fn every_migration_can_be_taken_back_over_rows_and_applied_again() {
                     taken_back: vec![later.clone()]
                 }
             );
-            // What is there without the migration is there with all its rows.
+            // All tables that exist without the migration keep their rows.
             let left = counts(&mut connection);
             before.retain(|(table, _)| left.iter().any(|(name, _)| name == table));
             assert_eq!(left, before, "{kind:?} without {later}");
@@ -96,14 +96,13 @@ fn every_migration_can_be_taken_back_over_rows_and_applied_again() {
 }
 
 #[test]
-fn next_migration_goes_forth_and_back_over_rows() {
+fn next_migration_can_be_applied_and_reverted_with_rows() {
     for kind in kinds() {
-        let (database, folder) = (filled(kind, 3), shoes());
+        let database = filled(kind, 3);
+        let folder = shoes();
         let mut connection = connect(database.url());
-        let (before, newest) = (
-            counts(&mut connection),
-            names(&mut connection).pop().unwrap(),
-        );
+        let before = counts(&mut connection);
+        let newest = names(&mut connection).pop().unwrap();
         let forth = bring_to_with(&mut connection, folder.path(), Goal::Newest).unwrap();
         assert_eq!(
             forth,
@@ -173,7 +172,7 @@ fn history_keeps_entries_of_every_date() {
 }
 
 #[test]
-fn a_migration_is_named_by_its_number_or_in_full() {
+fn migration_is_found_by_number_or_full_name() {
     let database = empty(Kind::Sqlite);
     let mut connection = connect(database.url());
     let newest = names(&mut connection).pop().unwrap();
@@ -200,7 +199,7 @@ fn a_migration_is_named_by_its_number_or_in_full() {
 }
 
 #[test]
-fn a_schema_that_is_newer_than_the_program_is_refused_and_left_alone() {
+fn newer_schema_is_rejected_without_change() {
     for kind in kinds() {
         let database = empty(kind);
         let mut connection = connect(database.url());
@@ -224,9 +223,9 @@ fn a_schema_that_is_newer_than_the_program_is_refused_and_left_alone() {
     }
 }
 
-/// Tables of a register that no released program has made.
+/// Tests a layout from before the first release.
 #[test]
-fn layout_from_before_the_release_is_refused_and_left_alone() {
+fn layout_before_release_is_rejected_without_change() {
     let version = "'20260105000001'";
     let older = format!("UPDATE __diesel_schema_migrations SET version = {version}");
     let newer = format!(
@@ -270,7 +269,7 @@ fn layout_from_before_the_release_is_refused_and_left_alone() {
     }
 }
 
-/// What a server does all day.
+/// Writes and reads records like a server.
 fn write_and_read(store: &Store, trainee_id: &str) {
     let id = trainee_id.to_owned();
     store
@@ -309,14 +308,14 @@ fn write_and_read(store: &Store, trainee_id: &str) {
 }
 
 #[test]
-fn a_server_goes_on_after_an_expanding_migration_of_a_newer_program() {
+fn server_continues_after_expanding_migration_of_newer_program() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let server = Store::open(database.url(), StoreOptions::default()).unwrap();
         server.migrate().unwrap();
         write_and_read(&server, "before");
-        // A column that may be empty, a column with a default, a table of its own and an index:
-        // what the rules allow.
+        // An expanding migration may add a nullable column, a column with a default, a table and an
+        // index.
         apply_unknown(
             &mut connect(database.url()),
             "ALTER TABLE trainees ADD COLUMN shoe_size TEXT;

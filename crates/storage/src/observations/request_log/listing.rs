@@ -1,8 +1,8 @@
 //! Pages of a provider's requests, newest first.
 //!
-//! A page begins behind the position of the last request of the page before, so it costs the same
-//! wherever it is. A filter is evaluated along the index of the provider, which is as long as the
-//! log at most.
+//! A page begins after the position of the last request of the previous page, so its cost does not
+//! depend on its position. Filters are evaluated along the index of the provider, which is at most
+//! as long as the log.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -20,40 +20,40 @@ use crate::session::ProviderSession;
 
 /// The most requests on a page.
 pub const PAGE: usize = 50;
-/// Stands before a character that is no wildcard.
+/// Escapes wildcards in a LIKE pattern.
 const ESCAPE: char = '\\';
 
-/// Which requests are wanted; without anything all.
+/// Selects requests. `None` in a field selects all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestFilter {
-    /// Answered at this time or later.
+    /// Requests answered at this time or later.
     pub from: Option<DateTime<Utc>>,
-    /// Answered before this time.
+    /// Requests answered before this time.
     pub until: Option<DateTime<Utc>>,
-    /// With this outcome.
+    /// Requests with this outcome.
     pub outcome: Option<Outcome>,
-    /// With one of these statuses.
+    /// Requests with one of these statuses.
     pub statuses: Option<RangeInclusive<u16>>,
-    /// For this endpoint.
+    /// Requests to this endpoint.
     pub endpoint: Option<String>,
-    /// Of the version with this label.
+    /// Requests in the version with this label.
     pub version: Option<String>,
-    /// With the token of this number.
+    /// Requests with the token of this number.
     pub token_id: Option<i64>,
-    /// With a problem of this code.
+    /// Requests with a problem with this code.
     pub code: Option<String>,
-    /// With this identifier.
+    /// The request with this identifier.
     pub request_id: Option<String>,
 }
 
-/// The place of a request in the log of its provider.
+/// The position of a request in the log of its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LogPosition {
     pub(super) answered_at: DateTime<Utc>,
     pub(super) id: i64,
 }
 
-/// A text is no position in the log.
+/// Failure to parse a [`LogPosition`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a position in the log of requests")]
 pub struct UnreadablePosition;
@@ -88,7 +88,7 @@ impl FromStr for LogPosition {
 pub struct RequestPage {
     /// The requests, newest first.
     pub requests: Vec<LoggedRequest>,
-    /// The position before the next page, if there is one.
+    /// The position before the next page; `None` on the last page.
     pub next: Option<LogPosition>,
 }
 
@@ -134,7 +134,8 @@ impl From<Row> for LoggedRequest {
 }
 
 impl ProviderSession<'_> {
-    /// A page of the provider's requests, newest first, behind a position.
+    /// A page of the provider's requests, newest first, after a position; `None` for the first
+    /// page.
     ///
     /// # Errors
     ///
@@ -160,8 +161,8 @@ impl ProviderSession<'_> {
         })
     }
 
-    /// One request more than a page has. Whatever the filter, it is the same statement, so that a
-    /// connection keeps one.
+    /// Up to one request more than a page. All filters use the same statement, so that a connection
+    /// keeps only one prepared.
     fn page(
         &mut self,
         filter: &RequestFilter,
@@ -182,7 +183,7 @@ impl ProviderSession<'_> {
             .until
             .unwrap_or_else(|| self.now() + chrono::TimeDelta::days(1))
             .naive_utc();
-        // Without a page before, everything is behind: no number is greater than the greatest.
+        // On the first page, all requests before `until` follow: no number exceeds the largest one.
         let behind = after.map_or(until, |position| position.answered_at.naive_utc());
         let number = after.map_or(i64::MAX, |position| position.id);
         let (lowest, highest) = filter.statuses.clone().unwrap_or(0..=999).into_inner();
@@ -226,7 +227,7 @@ impl ProviderSession<'_> {
     }
 }
 
-/// What stored problems look like, among which is one with the code.
+/// A LIKE pattern for stored problems with this code.
 fn pattern(code: Option<&str>) -> String {
     let Some(code) = code else {
         return "%".to_owned();

@@ -1,4 +1,5 @@
-//! What a provider is refused most: refused requests by version, endpoint, status, code and field.
+//! The most frequent refusals of a provider: refused requests by version, endpoint, status, code
+//! and field.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -14,9 +15,9 @@ use crate::session::ProviderSession;
 
 /// The most kinds of refusals that are returned.
 pub const MAX_REFUSALS: usize = 20;
-/// The most requests that are counted, from the newest on.
+/// The most requests that are counted, starting with the newest.
 pub const MAX_COUNTED: usize = 20_000;
-/// Requests that are read at a time.
+/// The number of requests read at a time.
 const CHUNK: usize = 1_000;
 
 /// Refused requests of one kind.
@@ -28,25 +29,25 @@ pub struct Refusal {
     pub endpoint: String,
     /// The status of the replies.
     pub status: u16,
-    /// The code of the problem; empty where there is none.
+    /// The code of the problem; empty if there is none.
     pub code: String,
-    /// The field, as the version spells it, without positions in lists: `placements[].urn`. Empty
-    /// where there is none.
+    /// The name of the field in the version, without positions in lists: `placements[].urn`. Empty
+    /// if there is none.
     pub field: String,
-    /// How many requests have it.
+    /// The number of requests.
     pub requests: u64,
-    /// The newest of them.
+    /// The newest of these requests.
     pub newest: Seen,
 }
 
-/// What was refused most.
+/// The most frequent refusals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusals {
-    /// The kinds with most requests, first the one that has most.
+    /// The most frequent kinds, the most frequent first.
     pub kinds: Vec<Refusal>,
-    /// How many refused requests were counted.
+    /// The number of counted requests.
     pub counted: usize,
-    /// Whether these are all; otherwise they are the newest.
+    /// Whether all refused requests were counted; otherwise only the newest were.
     pub is_complete: bool,
 }
 
@@ -62,7 +63,7 @@ struct Kind {
 type Row = (i64, NaiveDateTime, String, String, i32, String, String);
 
 impl ProviderSession<'_> {
-    /// What was refused most of the provider's requests since a time.
+    /// The most frequent refusals of the provider's requests since a time.
     ///
     /// # Errors
     ///
@@ -79,14 +80,7 @@ impl ProviderSession<'_> {
             let count = rows.len();
             for (id, at, version, endpoint, status, request_id, problems) in rows {
                 after = (at, id);
-                let mut found: BTreeSet<_> = read_problems(&problems)
-                    .into_iter()
-                    .map(|problem| (problem.code, without_positions(&problem.field)))
-                    .collect();
-                if found.is_empty() {
-                    found.insert((String::new(), String::new()));
-                }
-                for (code, field) in found {
+                for (code, field) in distinct_problems(&problems) {
                     let kind = Kind {
                         version: version.clone(),
                         endpoint: endpoint.clone(),
@@ -94,7 +88,7 @@ impl ProviderSession<'_> {
                         code,
                         field,
                     };
-                    // The newest come first.
+                    // The first request of a kind is its newest.
                     let newest = || Seen {
                         at: at.and_utc(),
                         request_id: request_id.as_str().into(),
@@ -105,7 +99,7 @@ impl ProviderSession<'_> {
             counted += count;
             if count < CHUNK || counted >= MAX_COUNTED {
                 return Ok(Refusals {
-                    kinds: most(kinds),
+                    kinds: most_frequent(kinds),
                     counted,
                     is_complete: count < CHUNK,
                 });
@@ -139,8 +133,21 @@ impl ProviderSession<'_> {
     }
 }
 
-/// The kinds with most requests; of those with as many, the newest first.
-fn most(kinds: HashMap<Kind, (u64, Seen)>) -> Vec<Refusal> {
+/// The code and the field of each different problem of a request, without positions. One pair of
+/// empty texts for a request without problems.
+fn distinct_problems(stored: &str) -> BTreeSet<(String, String)> {
+    let mut found: BTreeSet<_> = read_problems(stored)
+        .into_iter()
+        .map(|problem| (problem.code, without_positions(&problem.field)))
+        .collect();
+    if found.is_empty() {
+        found.insert((String::new(), String::new()));
+    }
+    found
+}
+
+/// The most frequent kinds, the most frequent first; among equals, the one with the newest request.
+fn most_frequent(kinds: HashMap<Kind, (u64, Seen)>) -> Vec<Refusal> {
     let refusal = |(kind, (requests, newest))| {
         let Kind {
             version,
@@ -162,7 +169,7 @@ fn most(kinds: HashMap<Kind, (u64, Seen)>) -> Vec<Refusal> {
     };
     let mut refusals: Vec<Refusal> = kinds.into_iter().map(refusal).collect();
     refusals.sort_by(|one, other| {
-        let place = |refusal: &Refusal| (Reverse(refusal.requests), Reverse(refusal.newest.at));
+        let rank = |refusal: &Refusal| (Reverse(refusal.requests), Reverse(refusal.newest.at));
         let rest = |refusal: &Refusal| {
             (
                 refusal.endpoint.clone(),
@@ -171,15 +178,15 @@ fn most(kinds: HashMap<Kind, (u64, Seen)>) -> Vec<Refusal> {
                 refusal.version.clone(),
             )
         };
-        place(one)
-            .cmp(&place(other))
+        rank(one)
+            .cmp(&rank(other))
             .then_with(|| rest(one).cmp(&rest(other)))
     });
     refusals.truncate(MAX_REFUSALS);
     refusals
 }
 
-/// A path without the positions in it: `placements[1].urn` becomes `placements[].urn`.
+/// Removes the positions from a path: `placements[1].urn` becomes `placements[].urn`.
 fn without_positions(path: &str) -> String {
     let mut inside = false;
     path.chars()

@@ -1,4 +1,4 @@
-//! Requests that are added, found, counted and removed.
+//! Tests adding, finding, counting and removing requests.
 
 use super::*;
 use crate::accounts::tokens::NewToken;
@@ -8,7 +8,7 @@ use crate::testing::{NEW_TOKEN, Register, UKPRN};
 
 const OTHER_UKPRN: &str = "10000002";
 
-/// Two providers with a token each; their numbers are 1 and 2.
+/// A register with two providers with one token each, numbered 1 and 2.
 fn two_providers() -> Register {
     let register = Register::with_provider();
     register
@@ -92,7 +92,7 @@ fn ids(register: &Register, filter: &RequestFilter) -> Vec<String> {
 }
 
 #[test]
-fn a_request_is_read_as_it_was_added() {
+fn request_is_read_as_added() {
     let register = two_providers();
     let mut item = with_problems(
         1,
@@ -116,10 +116,10 @@ fn a_request_is_read_as_it_was_added() {
 }
 
 #[test]
-fn pages_lead_through_all_requests_once_newest_first() {
+fn pages_return_all_requests_once_newest_first() {
     let register = two_providers();
     let count = i64::try_from(PAGE).unwrap() * 2 + 3;
-    // Some share their time, and every fourth is accepted.
+    // Some requests have the same time, and every fourth one is accepted.
     let status = |number: i64| if number % 4 == 0 { 200 } else { 404 };
     let all = (0..count).map(|number| {
         let mut new = request(number / 3, status(number));
@@ -156,7 +156,7 @@ fn pages_lead_through_all_requests_once_newest_first() {
 }
 
 #[test]
-fn every_filter_narrows_the_list() {
+fn each_filter_narrows_list() {
     let register = two_providers();
     let mut other_version = with_problems(3, &[("blank_", "x"), ("b%", "x")]);
     other_version.request.version = "v2".to_owned();
@@ -282,7 +282,7 @@ fn every_filter_narrows_the_list() {
 }
 
 #[test]
-fn what_is_refused_most_is_counted_once_a_request_and_by_field_without_positions() {
+fn refusals_count_each_field_once_per_request() {
     let register = two_providers();
     let positions = [
         ("blank", "placements[0].urn"),
@@ -335,7 +335,7 @@ fn what_is_refused_most_is_counted_once_a_request_and_by_field_without_positions
 }
 
 #[test]
-fn requests_over_the_limits_are_removed_a_few_at_a_time_oldest_first() {
+fn requests_over_limits_are_removed_oldest_first() {
     let register = two_providers();
     let mut requests: Vec<_> = (0..8).map(|second| request(second / 2, 422)).collect();
     requests.extend((10..14).map(|second| request(second, 200)));
@@ -351,15 +351,13 @@ fn requests_over_the_limits_are_removed_a_few_at_a_time_oldest_first() {
             .write(move |session| session.remove_surplus_requests(1, outcome, newest, 2))
             .unwrap()
     };
-    let (refused, accepted) = (
-        newest(Outcome::Refused, 3).unwrap(),
-        newest(Outcome::Accepted, 2).unwrap(),
-    );
+    let refused = newest(Outcome::Refused, 3).unwrap();
+    let accepted = newest(Outcome::Accepted, 2).unwrap();
     add(&register, vec![request(4, 422)]);
     assert_eq!(
         [0; 4].map(|_| remove(Outcome::Refused, refused)),
         [2, 2, 1, 0],
-        "what came later is no part of it"
+        "later requests must stay"
     );
     assert_eq!([0; 2].map(|_| remove(Outcome::Accepted, accepted)), [2, 0]);
     assert_eq!(
@@ -381,12 +379,12 @@ fn requests_over_the_limits_are_removed_a_few_at_a_time_oldest_first() {
     assert_eq!(
         others.requests.len(),
         4,
-        "of another provider nothing is removed"
+        "requests of another provider must stay"
     );
 }
 
 #[test]
-fn old_requests_of_all_providers_are_removed_a_few_at_a_time() {
+fn old_requests_of_all_providers_are_removed_in_steps() {
     let register = two_providers();
     add(
         &register,
@@ -410,7 +408,7 @@ fn old_requests_of_all_providers_are_removed_a_few_at_a_time() {
 }
 
 #[test]
-fn removal_of_old_requests_keeps_newer_ones_of_the_same_providers() {
+fn removal_of_old_requests_keeps_newer_ones() {
     let register = two_providers();
     add(
         &register,
@@ -454,7 +452,7 @@ fn removal_of_old_requests_keeps_newer_ones_of_the_same_providers() {
 }
 
 #[test]
-fn what_is_no_position_is_refused() {
+fn invalid_position_is_rejected() {
     for text in [
         "",
         "-",

@@ -1,4 +1,4 @@
-//! How the writes of a version fared in another one, day by day.
+//! Checks of writes in another version, by day.
 
 use chrono::NaiveDate;
 use diesel::prelude::*;
@@ -8,16 +8,16 @@ use crate::error::StorageError;
 use crate::schema::shadow_checks;
 use crate::session::{ProviderSession, Session};
 
-/// Writes of a token on one day that were tried in another version.
+/// The writes of a token that were checked in another version, on one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckDay {
     /// The day in UTC.
     pub day: NaiveDate,
     /// The number of the token.
     pub token_id: i64,
-    /// How many there were.
+    /// The number of checked writes.
     pub checked: i64,
-    /// How many of them would be accepted there.
+    /// The number of writes that the other version would accept.
     pub valid: i64,
 }
 
@@ -48,7 +48,8 @@ fn check_days(rows: Vec<Row>) -> Vec<CheckDay> {
 }
 
 impl Session<'_> {
-    /// How the writes of a version fared in another one on each day since that one, oldest first.
+    /// The checks of a version's writes in another version, for each day from `since` on, oldest
+    /// first.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
-//! Since when requests are counted, and the last one to a version. Both are looked up along the
-//! unique index, which begins with the day, and no row between is read: the first day is at its
-//! beginning, and the last use is searched for from its end. For an unused version, that is the
-//! whole index.
+//! The first counted day, and the last request in a version. Both queries use the unique index,
+//! which begins with the day, and read no rows in between: the first day is at the beginning of the
+//! index, and the last use is searched from its end. For an unused version, this reads the whole
+//! index.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use database::connection::{Backend, DatabaseConnection};
@@ -14,8 +14,8 @@ use crate::error::StorageError;
 use crate::schema::usage_by_day;
 use crate::session::{ProviderSession, Session};
 
-/// The counts since a day of all tokens, or of these alone. For these, days are enumerated, as in
-/// [`ProviderSession::own_usage_since`].
+/// The counts since a day, of all tokens or only of these. With tokens, the query lists the days,
+/// as in [`ProviderSession::own_usage_since`].
 fn counts<'a>(
     since: NaiveDate,
     today: NaiveDate,
@@ -42,8 +42,8 @@ fn first_day(
 }
 
 impl Session<'_> {
-    /// The first day with counted requests since then, for all tokens or only for these. `None`
-    /// without any.
+    /// The first day with counted requests since a day, for all tokens or only for these. `None` if
+    /// there is none.
     ///
     /// # Errors
     ///
@@ -57,8 +57,8 @@ impl Session<'_> {
         first_day(self.connection, since, today, tokens)
     }
 
-    /// The last request to a version since a day, with all tokens or with these alone, and the
-    /// number of its token; nothing where there was none.
+    /// The last request in a version since a day, of all tokens or only of these, with the number
+    /// of its token. `None` if there is none.
     ///
     /// # Errors
     ///
@@ -111,7 +111,8 @@ impl ProviderSession<'_> {
         &mut self,
         since: NaiveDate,
     ) -> Result<Option<NaiveDate>, StorageError> {
-        let (today, tokens) = (self.today(), self.own_token_ids()?);
+        let today = self.today();
+        let tokens = self.own_token_ids()?;
         first_day(self.connection, since, today, Some(&tokens))
     }
 }

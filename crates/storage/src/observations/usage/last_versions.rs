@@ -11,8 +11,8 @@ use crate::schema::usage_by_day;
 use crate::session::Session;
 
 impl Session<'_> {
-    /// The labels of the last used versions by token number, as far as they were counted. The query
-    /// names the last days of use, so that the unique index finds the rows.
+    /// The labels of the last used versions by token number. Tokens without counted requests are
+    /// missing. The query lists the last days of use, so that the unique index finds the rows.
     ///
     /// # Errors
     ///

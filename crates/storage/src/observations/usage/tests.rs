@@ -1,4 +1,4 @@
-//! Counts that are added, by one server and by several, and removed.
+//! Tests adding counts, by one server and by several, and removing them.
 
 use super::*;
 use crate::testing::{NEW_TOKEN, Register};
@@ -12,7 +12,7 @@ fn with_token() -> Register {
 /// The UKPRN of another provider.
 const OTHER: &str = "10000002";
 
-/// A register with two providers, which have a token each.
+/// A register with two providers with one token each.
 fn with_tokens_of_two() -> Register {
     let register = with_token();
     register
@@ -39,8 +39,10 @@ fn seen(moment: &str, request_id: &str) -> Seen {
 }
 
 fn count(requests: i64, first: (&str, &str), last: (&str, &str)) -> UsageCount {
-    let (first, last) = (seen(first.0, first.1), seen(last.0, last.1));
-    let (version, endpoint) = ("v1".to_owned(), "GET /info".to_owned());
+    let first = seen(first.0, first.1);
+    let last = seen(last.0, last.1);
+    let version = "v1".to_owned();
+    let endpoint = "GET /info".to_owned();
     UsageCount {
         day: first.at.date_naive(),
         total: UsageTotal {
@@ -89,7 +91,7 @@ fn totals(register: &Register, since: &str) -> Vec<UsageTotal> {
 }
 
 #[test]
-fn counts_are_added_and_the_first_and_the_last_request_move_in_any_order() {
+fn counts_keep_first_and_last_request_in_any_order() {
     let register = with_token();
     let noon = "2026-03-02T12:00:00Z";
     let later = "2026-03-02T12:00:00.001Z";
@@ -107,7 +109,7 @@ fn counts_are_added_and_the_first_and_the_last_request_move_in_any_order() {
         requests(vec![count(1, (noon, "a"), (noon, "a"))]),
     );
     let [total] = &totals(&register, "2026-03-02")[..] else {
-        panic!("one row a day")
+        panic!("expected one row for the day")
     };
     assert_eq!(
         (total.requests, &total.first, &total.last),
@@ -116,9 +118,10 @@ fn counts_are_added_and_the_first_and_the_last_request_move_in_any_order() {
 }
 
 #[test]
-fn days_are_reported_together_and_from_a_day_on() {
+fn usage_since_day_adds_up_later_days() {
     let register = with_token();
-    let (first, second) = ("2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00Z");
+    let first = "2026-03-01T23:59:59.999Z";
+    let second = "2026-03-02T00:00:00Z";
     let named = named("a_name", count(1, (second, "n"), (second, "n")));
     add(
         &register,
@@ -144,7 +147,7 @@ fn days_are_reported_together_and_from_a_day_on() {
 }
 
 #[test]
-fn counts_of_a_token_that_there_is_not_are_refused_whole() {
+fn counts_of_unknown_token_are_rejected_as_whole() {
     let register = with_token();
     let noon = ("2026-03-02T12:00:00Z", "a");
     let mut stray = count(1, noon, noon);
@@ -157,7 +160,7 @@ fn counts_of_a_token_that_there_is_not_are_refused_whole() {
 }
 
 #[test]
-fn checks_and_problems_are_added_by_version() {
+fn checks_and_problems_are_added_by_version_label() {
     let register = with_token();
     let texts = |version: &str, against: &str| (version.to_owned(), against.to_owned());
     let check = |(version, against), checked, valid| CheckCount {
@@ -217,7 +220,7 @@ fn checks_and_problems_are_added_by_version() {
 }
 
 #[test]
-fn several_servers_add_to_the_same_counts_and_none_is_lost() {
+fn concurrent_servers_lose_no_counts() {
     const SERVERS: usize = 4;
     const ROUNDS: i64 = 10;
     let register = with_token();
@@ -225,7 +228,7 @@ fn several_servers_add_to_the_same_counts_and_none_is_lost() {
     let names: Vec<String> = (0..5).map(|number| format!("name_{number}")).collect();
     std::thread::scope(|scope| {
         for server in 0..SERVERS {
-            // Each has the same counts in another order.
+            // Each server adds the same counts in another order.
             let mut counts: Vec<_> = names
                 .iter()
                 .map(|name| named(name, count(1, noon, noon)))
@@ -253,7 +256,7 @@ fn several_servers_add_to_the_same_counts_and_none_is_lost() {
 }
 
 #[test]
-fn days_that_are_no_longer_kept_are_removed_a_few_at_a_time() {
+fn expired_days_are_removed_in_steps() {
     let register = with_token();
     let first = at("2026-03-02T12:00:00Z");
     for days in 0..3 {
@@ -304,10 +307,11 @@ fn days_that_are_no_longer_kept_are_removed_a_few_at_a_time() {
 }
 
 #[test]
-fn a_provider_reads_the_counts_of_its_own_tokens() {
+fn provider_reads_counts_of_its_own_tokens_only() {
     let register = with_tokens_of_two();
     register.issue_token(NEW_TOKEN).unwrap();
-    let (early, late) = ("2025-06-01T12:00:00Z", "2026-03-02T12:00:00Z");
+    let early = "2025-06-01T12:00:00Z";
+    let late = "2026-03-02T12:00:00Z";
     let check = |token_id, checked| CheckCount {
         day: day("2026-03-02"),
         token_id,
@@ -378,7 +382,7 @@ fn a_provider_reads_the_counts_of_its_own_tokens() {
 }
 
 #[test]
-fn the_first_counted_day_and_the_last_use_of_a_version_are_those_of_all_tokens_or_of_some() {
+fn first_day_and_last_use_cover_selected_tokens() {
     let register = with_tokens_of_two();
     let of = |token_id, version: &str, at: &str, id: &str| {
         let mut count = count_with_token(token_id, count(1, (at, id), (at, id)));
@@ -393,7 +397,8 @@ fn the_first_counted_day_and_the_last_use_of_a_version_are_those_of_all_tokens_o
     ];
     add(&register, requests(counts));
     let found = |since: &str, version: &str, tokens: Option<&'static [i64]>| {
-        let (since, version) = (day(since), version.to_owned());
+        let since = day(since);
+        let version = version.to_owned();
         register
             .read(move |session| {
                 let first = session.first_counted_day(since, tokens)?;

@@ -1,4 +1,4 @@
-//! What the counts of several days come to.
+//! Totals of counts over several days.
 
 use std::collections::BTreeMap;
 
@@ -19,37 +19,38 @@ pub struct UsageTotal {
     pub version: String,
     /// The endpoint.
     pub endpoint: String,
-    /// The name of other versions that was sent; empty where all requests are counted.
+    /// The name that another version uses and the request contained; empty in the count of all
+    /// requests.
     pub name: String,
-    /// How many there were.
+    /// The number of requests.
     pub requests: i64,
-    /// The first of them.
+    /// The first of these requests.
     pub first: Seen,
-    /// The last of them.
+    /// The last of these requests.
     pub last: Seen,
 }
 
-/// Writes of a version that were tried in another one.
+/// The writes of a token that were checked in another version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckTotal {
     /// The number of the token.
     pub token_id: i64,
-    /// How many there were.
+    /// The number of requests.
     pub checked: i64,
-    /// How many of them would be accepted there.
+    /// The number of writes that the other version would accept.
     pub valid: i64,
 }
 
-/// Writes that would not be accepted in another version, by what stands against them.
+/// Writes that another version would reject, by problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProblemTotal {
     /// The number of the token.
     pub token_id: i64,
-    /// The field, as that version calls it.
+    /// The name of the field in that version.
     pub field: String,
     /// The code of the problem.
     pub code: String,
-    /// How many writes have it.
+    /// The number of writes with the problem.
     pub writes: i64,
 }
 
@@ -62,7 +63,7 @@ pub struct MonthTotal {
     pub version: String,
     /// The endpoint.
     pub endpoint: String,
-    /// How many there were.
+    /// The number of requests.
     pub requests: i64,
 }
 
@@ -80,7 +81,7 @@ type UsageRow = (
 
 /// The name of the rows that count all requests.
 pub(super) const ALL_REQUESTS: &str = "";
-/// The days that are read at a time of one provider.
+/// The number of days read at a time for one provider.
 const DAYS: usize = 50;
 
 /// The columns of a [`UsageRow`].
@@ -103,8 +104,8 @@ macro_rules! usage_row {
 /// Token, version, endpoint and name.
 type UsageKey = (i64, String, String, String);
 
-/// Adds up the rows of days, which come in their order: the requests, the first and the last of
-/// them.
+/// Adds up the rows of days: the requests, and the first and the last of them. Rows must be added
+/// in the order of the days.
 #[derive(Default)]
 struct UsageSums(BTreeMap<UsageKey, (i64, Seen, Seen)>);
 
@@ -123,7 +124,7 @@ impl UsageSums {
             };
             self.0
                 .entry((token_id, version, endpoint, name))
-                // Days come in their order, so the first request stays and the last one moves.
+                // Days are in order, so the first request stays and the last one is replaced.
                 .and_modify(|(known, _, latest)| {
                     (*known, *latest) = (*known + requests, last.clone())
                 })
@@ -176,10 +177,9 @@ fn problem_totals(rows: Vec<(i64, String, String, i64)>) -> Vec<ProblemTotal> {
 }
 
 impl Session<'_> {
-    /// What tokens requested since a day, in the order of their numbers, of the versions, the
-    /// endpoints and the names.
+    /// The requests of all tokens since a day, sorted by token number, version, endpoint and name.
     ///
-    /// One day is read at a time, so that only what is returned is kept in memory.
+    /// Reads one day at a time, so that only the result is kept in memory.
     ///
     /// # Errors
     ///
@@ -202,8 +202,7 @@ impl Session<'_> {
         Ok(sums.totals())
     }
 
-    /// How the writes of a version fared in another one since a day, in the order of the tokens'
-    /// numbers.
+    /// The checks of a version's writes in another version since a day, sorted by token number.
     ///
     /// # Errors
     ///
@@ -227,8 +226,8 @@ impl Session<'_> {
         Ok(check_totals(rows))
     }
 
-    /// What stood against the writes of a version in another one since a day, in the order of the
-    /// tokens' numbers and of the fields.
+    /// The problems of a version's writes in another version since a day, sorted by token number
+    /// and field.
     ///
     /// # Errors
     ///
@@ -254,8 +253,8 @@ impl Session<'_> {
     }
 }
 
-/// What a provider reads is what its own tokens requested. Days and tokens are enumerated, so that
-/// the unique indexes, which begin with both, lead to its rows and to no others.
+/// Queries of a provider about its own tokens. They list days and tokens, because the unique
+/// indexes begin with both and thus lead only to the rows of the provider.
 impl ProviderSession<'_> {
     /// Like [`Session::usage_since`], for the provider's tokens only.
     ///
@@ -276,8 +275,7 @@ impl ProviderSession<'_> {
         Ok(sums.totals())
     }
 
-    /// What the provider's tokens requested since a day, in the order of the months, the versions
-    /// and the endpoints.
+    /// The requests of the provider's tokens since a day, sorted by month, version and endpoint.
     ///
     /// # Errors
     ///
@@ -370,7 +368,7 @@ impl ProviderSession<'_> {
     }
 }
 
-/// The days from the first to the last.
+/// All days from the first to the last.
 pub(super) fn days(first: NaiveDate, last: NaiveDate) -> Vec<NaiveDate> {
     first.iter_days().take_while(|day| *day <= last).collect()
 }

@@ -8,7 +8,7 @@ pub(super) fn code(text: &str) -> String {
     let mut search = 0;
     while let Some(at) = code[search..].find("#[cfg(test)]").map(|at| search + at) {
         let after = code[at..].trim_start_matches("#[cfg(test)]").trim_start();
-        // A module of tests in a file of its own is only named here, and the code goes on.
+        // A test module in its own file is only named here, so the code continues.
         let name = after
             .strip_prefix("mod ")
             .map(|name| name.trim_start_matches(is_part));
