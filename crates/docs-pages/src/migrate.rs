@@ -195,17 +195,15 @@ async fn answer(
 fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
     let why = if let ApiError::TooManyRequests { used_up, .. } = &failure {
         let retry_after = used_up.retry_after;
-        format!(
-            "There were too many requests from your address. Send the form again in {retry_after} s"
-        )
+        format!("Your address sent too many requests. Send the form again in {retry_after} s")
     } else if let ApiError::Body(BodyError::TooLarge { .. }) = &failure {
         form::too_large()
     } else if let ApiError::Body(BodyError::Encoded) = &failure {
-        "The form has a Content-Encoding. Send it without encoding".to_owned()
+        "The form has a Content-Encoding header. Send the form without it".to_owned()
     } else if let ApiError::TooManyTranslations = &failure {
         "The server is busy. Send the form again".to_owned()
     } else {
-        "The form was not received completely. Send it again".to_owned()
+        "The form did not arrive completely. Send it again".to_owned()
     };
     let reply = failure.response_without_version();
     let form = Form::refused(FormField::Body, why);

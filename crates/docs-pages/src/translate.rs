@@ -168,7 +168,7 @@ impl<'a> Reading<'a> {
             None => self.refuse(
                 key,
                 Code::UnknownCode,
-                format!("is no version that is served; {accepted}"),
+                format!("is not an available version; {accepted}"),
             ),
         }
     }
@@ -185,7 +185,7 @@ impl<'a> Reading<'a> {
             Some(bodies) if bodies.len() > most => self.refuse(
                 "data",
                 Code::TooMany,
-                format!("can have {most} items at most"),
+                format!("can have at most {most} items"),
             ),
             Some(_) | None => Some(data),
         }

@@ -54,7 +54,7 @@ const ENDED_CODES: &[EndedCode] = &[EndedCode {
 const VALUES_IN_PLACE: &[(&str, &str)] = &[
     (
         course::PRIMARY_SUBJECT.name,
-        "Send `100511` as the first subject, and the others behind it.",
+        "Send `100511` as the first subject, and the other subjects after it.",
     ),
     (
         course::COURSE_YEAR_NUMBER.name,
@@ -62,7 +62,7 @@ const VALUES_IN_PLACE: &[(&str, &str)] = &[
     ),
     (
         funding::ADDITIONAL_INITIATIVE.name,
-        "No initiative takes the place of one that ended: leave the field out, or ask the operator of the register.",
+        "Ended initiatives have no replacement: omit the field, or ask the register's operator.",
     ),
 ];
 

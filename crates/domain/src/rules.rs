@@ -123,7 +123,7 @@ impl<R: Record> Rule<R> {
     ) -> Self {
         Self {
             name,
-            description: "must be there",
+            description: "is required",
             section,
             reads,
             run: Run::Require,

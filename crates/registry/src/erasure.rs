@@ -42,7 +42,7 @@ pub enum ErasureError {
     /// The provider has no trainee with the identifier.
     #[error("the provider has no trainee with this identifier")]
     UnknownTrainee,
-    /// The ground of the erasure identifies the person.
+    /// The reason for the erasure identifies the person.
     #[error(transparent)]
     Ground(#[from] InvalidGround),
     /// The store failed.
@@ -65,7 +65,7 @@ impl JobError for ErasureError {
 ///
 /// # Errors
 ///
-/// [`ErasureError`], for example when the ground contains a present or former value that identifies
+/// [`ErasureError`], for example when the reason contains a present or former value that identifies
 /// the person.
 pub fn plan(
     session: &mut Session<'_>,
@@ -152,7 +152,7 @@ fn erase(
             provider.record_erasure(trainee_id, order, 0)?,
         ));
     };
-    // A repeated erasure keeps its stored ground. Checking it again could leave the person in the
+    // A repeated erasure keeps its stored reason. Checking it again could leave the person in the
     // register.
     if order.erased_at.is_none() {
         let history = provider

@@ -136,13 +136,13 @@ impl FileReport {
 fn without_values(error: &RegistryActionError) -> &'static str {
     match error {
         RegistryActionError::UnknownTrainee => "no trainee has this identifier",
-        RegistryActionError::NumberRequired => "the number is missing",
+        RegistryActionError::NumberRequired => "the TRN is missing",
         RegistryActionError::Erased => "the trainee was erased",
         RegistryActionError::Storage(_) => "the register did not answer",
         RegistryActionError::Refused(refused) => match refused {
-            RegistryError::Transition(_) => "not allowed in the state of the trainee",
+            RegistryError::Transition(_) => "not allowed in the trainee's state",
             RegistryError::Discarded => "the trainee is discarded",
-            RegistryError::OtherTrn(_) => "the trainee has another TRN already",
+            RegistryError::OtherTrn(_) => "the trainee already has another TRN",
             RegistryError::TrnOfAnother(_) => "the TRN belongs to another person",
             RegistryError::NoTrn => "the trainee has no TRN yet",
             RegistryError::NoOutcomeDate => "the trainee has no outcome_date",

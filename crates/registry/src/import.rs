@@ -26,7 +26,7 @@ use self::table::Table;
 use crate::retries::write_blocking_with_retries;
 
 /// The message for a file that has only a header row.
-pub const NO_ROWS: &str = "the file has a header row and no other rows";
+pub const NO_ROWS: &str = "the file has no rows below the header row";
 
 /// A value that can be read from a row.
 pub trait Importable: Sized {
@@ -87,7 +87,7 @@ pub struct RefusedRow {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowProblem {
     /// The row is longer or shorter than the header.
-    #[error("the row has {found} columns where the header row has {expected}")]
+    #[error("the row has {found} columns, but the header row has {expected}")]
     Ragged {
         /// Columns of the row.
         found: usize,
@@ -95,13 +95,13 @@ pub enum RowProblem {
         expected: usize,
     },
     /// A quote is never closed, so the row takes in the rest of the file.
-    #[error("a quote is opened and never closed; no row after this one was read")]
+    #[error("a quotation mark is not closed; no later rows were read")]
     Unclosed,
     /// The URN is missing or malformed.
     #[error("URN must be 6 digits")]
     BadUrn,
     /// The URN is reserved for special values.
-    #[error("the URN is reserved: no school and no training partner has it")]
+    #[error("the URN is reserved: schools and training partners cannot have it")]
     ReservedUrn,
     /// The UKPRN is malformed.
     #[error("UKPRN must be 8 digits")]
@@ -110,7 +110,7 @@ pub enum RowProblem {
     #[error("another training partner has the UKPRN {0}")]
     UkprnInUse(String),
     /// The row has neither a URN nor a UKPRN.
-    #[error("there is neither a URN nor a UKPRN")]
+    #[error("a URN or a UKPRN is required")]
     NoNumber,
     /// The teacher reference number is malformed.
     #[error(transparent)]
@@ -133,7 +133,7 @@ pub enum RowProblem {
         max: usize,
     },
     /// An earlier row has the same number.
-    #[error("{number} is on line {line} already")]
+    #[error("{number} is already on line {line}")]
     Repeated {
         /// The URN or the UKPRN.
         number: String,
@@ -175,7 +175,7 @@ pub enum ImportError {
     Format(FileFormat),
     /// Required columns are missing.
     #[error(
-        "the first row of the file must name the columns {}; it does not name {}",
+        "the header row must have the columns {}; missing: {}",
         list(.needed),
         list(.missing)
     )]
@@ -186,7 +186,7 @@ pub enum ImportError {
         missing: Vec<&'static str>,
     },
     /// The header row names a column twice.
-    #[error("the first row of the file names the column {0:?} twice")]
+    #[error("the header row has the column {0:?} twice")]
     ColumnTwice(&'static str),
     /// The store failed.
     #[error(transparent)]

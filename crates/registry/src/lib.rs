@@ -24,7 +24,7 @@
 //! 1. Implement [`import::ImportableOrganisation`] in `import/organisations.rs`, for a type that
 //!    `crates/storage/src/records/organisations/merge.rs` stores and a variant of `ImportKind` in
 //!    `crates/storage/src/observations/imports.rs`. A new reason to reject a row is a variant of
-//!    [`import::RowProblem`]; the compiler asks for its words without values.
+//!    [`import::RowProblem`]; the compiler requires its message without values.
 //! 2. Add the command to `crates/server/src/cli/organisations.rs`. Add the file to the fuzz targets
 //!    in `crates/black-box/tests/api/http/any_bytes/csv.rs` and
 //!    `crates/server/examples/fuzz-corpus.rs`.

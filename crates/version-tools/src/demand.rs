@@ -2,7 +2,7 @@
 //! only.
 
 /// First words of a demand that continue a sentence after the name of the field.
-const PREDICATES: [&str; 5] = ["is", "was", "has", "must", "differs"];
+const PREDICATES: [&str; 7] = ["is", "was", "has", "must", "differs", "existed", "consists"];
 /// Words that begin an exception to a demand.
 const EXCEPTIONS: [&str; 2] = [", except ", " unless "];
 

@@ -72,7 +72,7 @@ impl Document {
     /// Returns the name of the document on pages.
     pub(crate) const fn words(self) -> &'static str {
         match self {
-            Self::Guide => "Guide to integration",
+            Self::Guide => "Integration guide",
             Self::Contract => "Contract",
             Self::Fields => "Fields",
             Self::Problems => "Problems",

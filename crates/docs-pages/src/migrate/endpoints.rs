@@ -28,7 +28,7 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
             to.endpoints.deprecation(endpoint),
         ) {
             (true, true, Some(deprecation)) => format!(
-                "deprecated in {} from {}, and removed in {}{}",
+                "deprecated in {} from {}; removed in {}{}",
                 to.label,
                 day(deprecation.since),
                 deprecation.removed_in,

@@ -212,17 +212,17 @@ impl Form {
         &mut self,
         versions: &'static Versions,
     ) -> Option<TranslationRequest> {
-        let from = self.version(FormField::From, "Choose the version of your body", versions);
+        let from = self.version(FormField::From, "Select the version of your body", versions);
         let to = self.version(
             FormField::To,
-            "Choose the version to translate to",
+            "Select the version to translate to",
             versions,
         );
         let body_kind = self.body_kind();
         if body_kind.is_none() {
             self.faults.insert(
                 FormField::Kind,
-                "Choose the kind of body from the list".to_owned(),
+                "Select the kind of body from the list".to_owned(),
             );
         }
         let body = self

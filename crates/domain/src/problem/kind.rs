@@ -60,10 +60,10 @@ macro_rules! problems {
 }
 problems! {
     Blank = "blank":
-        "A value must be there and is not.",
+        "A required value is missing.",
         "Send a value.";
     NoData = "no_data":
-        "There is no object with at least one field where one must be.",
+        "An object with at least one field is required.",
         "Send an object with at least one field.";
     // `impossible_date`: the sent text, if it has the form of a date that does not exist.
     WrongType { expected: Kind, impossible_date: Option<String> } = "wrong_type":
@@ -71,29 +71,29 @@ problems! {
         "Send a value of the type that the message names.";
     ControlCharacter = "control_character":
         "The text has control characters other than tab and line breaks.",
-        "Take them out.";
+        "Remove these characters.";
     RepeatedKey = "repeated_key":
-        "The key stands twice in one object.",
-        "Send it once.";
+        "The key occurs more than once in one object.",
+        "Send the key once.";
     OtherVersionsName { field: Field } = "other_versions_name":
-        "The name is that of another version.",
+        "The name belongs to another version.",
         "Use the name that the message gives.";
     UnknownName { hint: NameHint } = "unknown_name":
-        "This version has no field of that name, and the request asked for such names to be refused.",
+        "This version has no field with this name, and the request asked to refuse unknown names.",
         "Correct the name, or leave the field out.";
     UseEndpoint = "use_endpoint":
-        "The nested list cannot be changed here, and the request asked for ignored fields to be refused.",
+        "The nested list cannot be changed here, and the request asked to refuse ignored fields.",
         "Use the endpoints of the nested records.";
     // `max`: the maximum length, in Unicode scalar values.
     TooLong { max: usize } = "too_long":
-        "The text has more characters than the field holds.",
-        "Shorten it.";
+        "The text is longer than the field allows.",
+        "Shorten the text.";
     MalformedKey = "malformed_key":
         "The idempotency key is malformed.",
         "Send a text of visible ASCII characters that is not too long, such as a random UUID.";
     TooMany { max: usize } = "too_many":
         "The list has more items than a request may have.",
-        "Send fewer, and add the others with separate requests.";
+        "Send fewer items, and add the rest in separate requests.";
     // `accepted`: the accepted codes, in code order.
     UnknownCode { value: String, accepted: Vec<String> } = "unknown_code":
         "The code is not in the field's list, or this version does not accept it.",
@@ -106,7 +106,7 @@ problems! {
         "The text has characters other than digits, or too many digits.",
         "Send digits only, no more than the message says.";
     NotExactDigits { digits: usize } = "wrong_number_of_digits":
-        "The text does not consist of the required number of digits.",
+        "The text does not have the required number of digits.",
         "Send as many digits as the message says.";
     NotWholeNumber = "not_whole_number":
         "The text is not a whole number.",
@@ -122,63 +122,63 @@ problems! {
         "Send a date that is not later than today, in UTC.";
     // `years`: the minimum age, in years.
     TooYoung { years: u32 } = "too_young":
-        "The trainee is younger than a trainee can be.",
+        "The trainee is too young.",
         "Check the date of birth.";
     // `years`: the maximum age, in years.
     TooOld { years: u32 } = "too_old":
-        "The trainee is older than a trainee can be.",
+        "The trainee is too old.",
         "Check the date of birth.";
     YearTooLate { latest: i32 } = "year_too_late":
         "The year of the date is too late.",
-        "Send a date in the last year that the message names, or before.";
+        "Send a date in the latest year that the message names, or an earlier date.";
     TooEarly { earliest: NaiveDate } = "too_early":
         "The date is too long ago.",
         "Send the first day that the message names, or a later one.";
     YearOutside { earliest: i64, latest: i64 } = "year_outside":
-        "The year is outside its bounds.",
-        "Send a year from the first to the last that the message names.";
+        "The year is outside the allowed range.",
+        "Send a year in the range that the message names.";
     NotAfter { field: Field } = "not_after":
-        "The date is not later than that of another field.",
+        "The date is not later than the date in another field.",
         "Correct one of the two dates.";
     Before { field: Field } = "before":
-        "The date is earlier than that of another field.",
+        "The date is earlier than the date in another field.",
         "Correct one of the two dates.";
     SameAs { field: Field } = "same_as":
         "The value must differ from the value of another field.",
         "Send another value, or leave one of the two fields out.";
     SubjectForPhase { phase: &'static str, subject: &'static str } = "subject_for_phase":
-        "The phase of education demands a certain first subject.",
+        "The phase of education requires a specific first subject.",
         "Send the subject that the message names as the first one.";
     RequiredOnRoute { route: String } = "required_on_route":
-        "The training route demands a value here.",
+        "The training route requires a value in this field.",
         "Send a value, or correct the route.";
     NotOnRoute { route: String } = "not_on_route":
-        "The training route has no value here.",
+        "The training route does not allow a value in this field.",
         "Leave the field out, or correct the route.";
     EarlyYearsOnly { code: &'static str } = "early_years_only":
-        "The code goes with early years routes only.",
+        "The code is valid only on early years routes.",
         "Send another code, or correct the route.";
     EarlyYearsDemand { code: &'static str } = "early_years_demand":
-        "The early years routes demand one certain code.",
+        "Early years routes require a specific code.",
         "Send the code that the message names, or correct the route.";
     RouteNotInYear { route: String, from: i32 } = "route_not_in_year":
         "The training route did not exist in the academic year of the start.",
-        "Send another route, or correct the date of the start.";
+        "Send another route, or correct the start date.";
     NoSuchSchool { urn: String } = "no_such_school":
         "No school has this URN.",
-        "Send the URN of a known school, or one that stands for none.";
+        "Send the URN of a known school, or a URN that means none.";
     NoSuchPartnerUrn { urn: String } = "no_such_partner_urn":
         "No training partner has this URN.",
-        "Send the URN of a known training partner, or one that stands for none.";
+        "Send the URN of a known training partner, or a URN that means none.";
     NoSuchPartnerUkprn { ukprn: String } = "no_such_partner_ukprn":
         "No training partner has this UKPRN.",
         "Send the UKPRN of a known training partner.";
     // `year`: the academic year, by its first calendar year.
     NoStudentFinance { year: i32 } = "no_student_finance":
-        "Student finance is not open to this route and age range in the academic year.",
+        "Student finance is not available for this route and age range in the academic year.",
         "Send the fund code for no student finance, or correct the route or the dates.";
     FundingNeedsFinance { method: String } = "funding_needs_finance":
-        "The funding method goes with student finance only.",
+        "The funding method requires student finance.",
         "Send the fund code for student finance, or another funding method.";
     // `year`: the academic year, by its first calendar year. `available`: the available funding
     // methods, in code order.
@@ -188,14 +188,14 @@ problems! {
     // `year`: the academic year, by its first calendar year.
     InitiativeNotInYear { initiative: String, year: i32 } = "initiative_not_in_year":
         "The initiative was not available in the academic year of the start.",
-        "Send another initiative or none, or correct the date of the start.";
+        "Send another initiative or none, or correct the start date.";
     RepeatsPosition { position: usize } = "repeats_item":
-        "The item repeats an earlier one of its list.",
-        "Send it once.";
+        "The item repeats an earlier item in its list.",
+        "Send the item once.";
     // `reasons`: the sent reasons that are not listed for the trigger. `accepted`: the listed
     // reasons.
     WrongReasons { reasons: Vec<String>, accepted: Vec<String> } = "wrong_reasons":
-        "Some of the reasons do not go with the trigger.",
+        "Some reasons are not listed for the trigger.",
         "Send reasons that are listed for the trigger.";
     NoReasons = "no_reasons":
         "No reason is given.",
@@ -204,16 +204,16 @@ problems! {
         "One of the reasons needs an explanation.",
         "Send the explanation in the field that the problem names.";
     Transition { action: Action, state: State } = "transition_not_allowed":
-        "The action cannot be done in the state of the record.",
-        "Read the trainee, and act on its present state.";
+        "The record's state does not allow the action.",
+        "Read the trainee, then choose an action that its current state allows.";
     WrongState { action: Action } = "wrong_state":
-        "The action can be done in a few states only, and the record is in none of them.",
-        "Read the trainee, and act on its present state.";
+        "The action is possible in only a few states, and the record has another state.",
+        "Read the trainee, then choose an action that its current state allows.";
     NoNextStep { state: State } = "no_next_step":
-        "The registry has nothing to do with the trainee in its state.",
+        "The registry has no next step for a trainee in this state.",
         "Send the request that the message names, or register another trainee.";
     NotStarted = "not_started":
-        "The training has not started, so that the trainee cannot leave it.",
+        "The training has not started, so the trainee cannot withdraw from it.",
         "Defer instead, or give as the reason that the record was added in error.";
     TooFewPlacements { min: u32, route: String } = "too_few_placements":
         "The award needs more placements on this route.",

@@ -29,7 +29,7 @@ rules! { Trainee:
         [F::course_subject_1, F::course_age_range, F::training_route] => Run::Check(primary_subject);
     EARLY_YEARS_SUBJECT("2.4") = "early_years_subject": "is 100510 on early years routes",
         [F::course_subject_1, F::training_route] => Run::Check(early_years_subject);
-    EARLY_YEARS_AGE_RANGE("2.4") = "early_years_age_range": "is 13920 on early years routes and on no other",
+    EARLY_YEARS_AGE_RANGE("2.4") = "early_years_age_range": "is 13920 on early years routes, and no other route has this code",
         [F::course_age_range, F::training_route] => Run::Check(early_years_age_range);
     SECOND_SUBJECT_DIFFERS("2.1") = "second_subject_differs":
         "differs from the first subject, except on early years routes",
@@ -41,16 +41,16 @@ rules! { Trainee:
             => Run::CheckNeeding(&[F::course_subject_3, F::training_route], third_subject_differs);
     COURSE_YEAR_NUMBER("2.1") = "course_year_whole_number": "is a whole number",
         [F::course_year] => Run::Check(course_year_number);
-    STUDY_MODE_BY_ROUTE("2.4") = "study_mode_required_by_route": "must be there, except on the two assessment only routes",
+    STUDY_MODE_BY_ROUTE("2.4") = "study_mode_required_by_route": "is required, except on the two assessment only routes",
         [F::study_mode, F::training_route] => Run::Check(study_mode_by_route);
-    QUALIFICATION_AIM("2.1") = "itt_qualification_aim_required": "must be there when the aim is 202, or is not there",
+    QUALIFICATION_AIM("2.1") = "itt_qualification_aim_required": "is required if the aim is 202 or missing",
         [F::itt_qualification_aim, F::itt_aim] => Run::Check(qualification_aim);
-    IQTS_COUNTRY("2.4") = "iqts_country_required": "must be there on the iQTS route",
+    IQTS_COUNTRY("2.4") = "iqts_country_required": "is required on the iQTS route",
         [F::iqts_country, F::training_route] => Run::Check(iqts_country);
-    NO_IQTS_COUNTRY("2.4") = "iqts_country_only_on_iqts": "must be blank on every route but iQTS",
+    NO_IQTS_COUNTRY("2.4") = "iqts_country_only_on_iqts": "must be blank on all routes except iQTS",
         [F::iqts_country, F::training_route] => Run::Check(no_iqts_country);
     IQTS_COUNTRY_LEAVES("2.4") = "iqts_country_leaves_with_route":
-        "is cleared when an update takes the trainee off the iQTS route",
+        "is cleared if an update moves the trainee off the iQTS route",
         [F::training_route, F::iqts_country] => Run::Adjust(iqts_country_leaves);
 }
 

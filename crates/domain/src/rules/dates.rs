@@ -19,21 +19,21 @@ const END_YEARS_AHEAD: i32 = 5;
 const YEARS_BACK: u32 = 10;
 
 rules! { Trainee:
-    START_NOT_TOO_LATE("2.1") = "itt_start_date_not_too_late": "is in the next calendar year at the latest",
+    START_NOT_TOO_LATE("2.1") = "itt_start_date_not_too_late": "is not later than the next calendar year",
         [F::itt_start_date] => Run::Check(start_not_too_late);
     END_NOT_TOO_LATE("2.1") = "itt_end_date_not_too_late": "is at most five calendar years ahead",
         [F::itt_end_date] => Run::Check(end_not_too_late);
     END_NOT_TOO_EARLY("2.1") = "itt_end_date_not_too_early": "is not more than ten years ago",
         [F::itt_end_date] => Run::Check(end_not_too_early);
-    END_AFTER_START("2.1") = "itt_end_date_after_start": "is later than the first day",
+    END_AFTER_START("2.1") = "itt_end_date_after_start": "is later than the planned start date",
         [F::itt_end_date, F::itt_start_date] => Run::Check(end_after_start);
     START_AS_PLANNED("2.1") = "trainee_start_date_as_planned":
-        "a start equal to the planned one is not held and follows later changes of it",
+        "is not stored if it equals the planned start date, and then follows changes of that date",
         [F::trainee_start_date, F::itt_start_date] => Run::Adjust(start_as_planned);
     STARTED_NOT_TOO_EARLY("2.1") = "trainee_start_date_not_too_early": "is not more than ten years ago",
         [F::trainee_start_date, F::itt_start_date] => Run::Check(started_not_too_early);
     STARTED_NOT_IN_FUTURE("2.1") = "trainee_start_date_not_in_future":
-        "is not later than today, unless it is the planned day",
+        "is not later than today, unless it is the planned start date",
         [F::trainee_start_date, F::itt_start_date]
             => Run::CheckNeeding(&[F::trainee_start_date], started_not_in_future);
 }

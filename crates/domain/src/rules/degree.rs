@@ -27,28 +27,27 @@ required_rules! { Degree:
 
 rules! { Degree:
     KIND("2.3") = "degree_kind":
-        "an institution, a UK degree type or a UK country makes the degree one of the United Kingdom, which has no \
-         country; another country or degree type makes it one of that country, which has no institution",
+        "an institution, a UK degree type or a UK country makes this a UK degree, which has no country; another \
+         country or degree type makes this a non-UK degree, which has no institution",
         KIND_FIELDS => Run::Adjust(kind);
     GRADE_RECORDED("2.3") = "degree_grade_recorded":
-        "09 is recorded as 14, and another grade in words only where the grade says that it is another, which none \
-         does",
+        "is stored as 14 if it is 09; a grade in words is not stored, because no grade allows one",
         [F::grade, F::other_grade] => Run::Adjust(grade_recorded);
-    GRADUATION_YEAR_BOUNDS("2.3") = "graduation_year_bounds": "is next year at the latest and at most 60 years earlier",
+    GRADUATION_YEAR_BOUNDS("2.3") = "graduation_year_bounds": "is not later than next year and at most 60 years earlier",
         [F::graduation_year] => Run::Check(graduation_year_bounds);
     COUNTRY("2.3") = "degree_country_known": "is a listed country, unless an institution is sent",
         [F::country, F::institution] => Run::Check(country);
-    UK_DEGREE("2.3") = "uk_degree_required": "must be there on a degree of the United Kingdom",
+    UK_DEGREE("2.3") = "uk_degree_required": "is required for UK degrees",
         KIND_FIELDS => Run::CheckNeeding(&[F::uk_degree, F::country], uk_degree);
-    NON_UK_DEGREE("2.3") = "non_uk_degree_required": "must be there on a degree of another country",
+    NON_UK_DEGREE("2.3") = "non_uk_degree_required": "is required for non-UK degrees",
         KIND_FIELDS => Run::CheckNeeding(&[F::non_uk_degree, F::country], non_uk_degree);
     // Listed after the type, so that both problems are reported in this order. A type that changes
     // the kind of the degree also marks the country as changed.
-    COUNTRY_REQUIRED("2.3") = "degree_country_required": "must be there on a degree of another country",
+    COUNTRY_REQUIRED("2.3") = "degree_country_required": "is required for non-UK degrees",
         [F::country, F::institution, F::uk_degree] => Run::Check(country_required);
     // An update that changes the kind of the degree marks the country as changed, so this rule
     // runs.
-    GRADE("2.3") = "degree_grade_required": "must be there on a degree of the United Kingdom",
+    GRADE("2.3") = "degree_grade_required": "is required for UK degrees",
         [F::grade, F::country] => Run::Check(grade);
 }
 

@@ -12,9 +12,9 @@ use crate::rules::{Findings, Run};
 
 rules! { Trainee:
     ETHNICITY("4.8") = "ethnicity_from_group_and_background":
-        "a group and a background that match exactly one ethnicity set it, unless an ethnicity is sent",
+        "is set by a group and background that match exactly one ethnicity, unless an ethnicity is sent",
         [F::ethnicity, F::ethnic_group, F::ethnic_background] => Run::Adjust(ethnicity);
-    DISABILITIES_DIFFER("2.1") = "disabilities_differ": "the disabilities of one trainee differ",
+    DISABILITIES_DIFFER("2.1") = "disabilities_differ": "all disabilities of a trainee must differ",
         DISABILITIES => Run::CheckNeeding(&[], disabilities_differ);
 }
 

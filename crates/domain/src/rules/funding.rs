@@ -30,11 +30,11 @@ rules! { Trainee:
         "is a bursary, scholarship or grant only with fund code 7, except for some subjects in exception years",
         [F::funding_method, F::fund_code, F::course_subject_1, F::trainee_start_date, F::itt_start_date] => Run::Check(funding_with_finance);
     FUNDING_EXISTS("2.1") = "funding_exists":
-        "is a bursary, scholarship or grant only where one exists for the academic year, the route and the first \
+        "is a bursary, scholarship or grant only if one exists for the academic year, the route and the first \
          subject",
         [F::funding_method, F::training_route, F::course_subject_1, F::trainee_start_date, F::itt_start_date] => Run::Check(funding_exists);
     VETERANS_INITIATIVE("2.1") = "veterans_initiative":
-        "is the veterans' initiative, shown as null, whatever was sent, when the funding method is C",
+        "is always the veterans' initiative, shown as null, if the funding method is C",
         [F::training_initiative, F::funding_method] => Run::Adjust(veterans_initiative);
     INITIATIVE("2.1") = "training_initiative_in_year": "was available in the academic year of the start",
         [F::training_initiative, F::trainee_start_date, F::itt_start_date] => Run::Check(initiative);

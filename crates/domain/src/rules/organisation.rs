@@ -13,10 +13,10 @@ use crate::rules::Run;
 
 rules! { Trainee:
     TRAINING_PARTNER("2.1") = "training_partner_known":
-        "is a known training partner; a URN decides before a UKPRN, and a URN that stands for none removes the link",
+        "is a known training partner; a URN takes precedence over a UKPRN, and a URN that means none removes the link",
         [F::training_partner_urn, F::training_partner_ukprn] => Run::Adjust(training_partner);
     EMPLOYING_SCHOOL("2.1") = "employing_school_known":
-        "is a known school; a URN that stands for none removes the link",
+        "is a known school; a URN that means none removes the link",
         [F::employing_school_urn] => Run::Adjust(employing_school);
 }
 

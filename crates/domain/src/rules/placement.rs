@@ -12,14 +12,13 @@ use crate::rules::{Findings, Run, found_if};
 rules! { Placement:
     URN("2.2") = "placement_urn_form": "has 6 digits", [F::urn] => Run::Check(urn_form);
     SCHOOL("2.2") = "placement_school":
-        "takes its name and postcode from the school, when its URN is that of a known one, and leaves them behind \
-         when it leaves the school",
+        "a known school sets the name and postcode of the placement, which are removed when the school is",
         [F::urn, F::name, F::postcode] => Run::Adjust(school);
     NAME("2.2") = "placement_name_required":
-        "must be there unless the URN is that of a known school, and is never sent as blank text",
+        "is required unless the URN is that of a known school, and must not be blank text",
         [F::name, F::urn] => Run::CheckNeeding(&[F::name], name);
     POSTCODE("2.2") = "placement_postcode_form":
-        "is a full postcode of the United Kingdom, except where the URN is that of a known school",
+        "is a full UK postcode, unless the URN is that of a known school",
         [F::postcode, F::urn] => Run::CheckNeeding(&[F::postcode], postcode);
 }
 

@@ -24,21 +24,21 @@ rules! { Withdrawal:
     STATE("4.13") = "withdrawal_state": "is submitted_for_trn, trn_received or deferred", [] => Run::Check(state);
     // Reads no fields, so that the problem is reported together with problems of the fields.
     // Reasons that could not be read do not count as "added in error".
-    STARTED("4.13") = "withdrawal_started": "the training has started, unless the record was added in error",
+    STARTED("4.13") = "withdrawal_started": "the training must have started, unless the record was added in error",
         [] => Run::Check(started);
     DATE_AFTER_START("4.13") = "withdrawal_date_after_start":
         "is not earlier than the first day of the training, unless the record was added in error",
         [F::withdrawal_date, F::reasons] => Run::CheckNeeding(&[F::withdrawal_date], date_after_start);
-    REASONS_ONCE("4.13") = "withdrawal_reasons_once": "each is recorded once",
+    REASONS_ONCE("4.13") = "withdrawal_reasons_once": "each reason is stored only once",
         [F::reasons] => Run::Adjust(reasons_once);
     // Does not read the trigger: a problem of the trigger must not skip the rule. Without a valid
     // trigger, the reasons of both triggers are accepted.
-    REASONS("2.5") = "withdrawal_reasons_for_trigger": "at least one, and each is listed for the trigger",
+    REASONS("2.5") = "withdrawal_reasons_for_trigger": "must have at least one reason, and only reasons that are listed for the trigger",
         [F::reasons] => Run::CheckDemanding(reasons);
-    ANOTHER_REASON("4.13") = "withdrawal_another_reason": "must be there when a reason says that it is another",
+    ANOTHER_REASON("4.13") = "withdrawal_another_reason": "is required if one of the reasons is another reason",
         [F::another_reason, F::reasons] => Run::CheckNeeding(&[F::another_reason], another_reason);
     SAFEGUARDING("4.13") = "withdrawal_safeguarding_concern_reasons":
-        "must be there when safeguarding concerns are among the reasons",
+        "is required if safeguarding concerns are among the reasons",
         [F::safeguarding_concern_reasons, F::reasons]
             => Run::CheckNeeding(&[F::safeguarding_concern_reasons], safeguarding);
 }

@@ -52,7 +52,7 @@ pub struct ErasureRow {
     pub ukprn: String,
     /// The identifier of the trainee.
     pub trainee_id: String,
-    /// The person who ordered the erasure, its time and its ground.
+    /// The person who ordered the erasure, its time and its reason.
     pub order: ErasureOrder,
 }
 

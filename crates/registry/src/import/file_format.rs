@@ -11,10 +11,10 @@ pub enum FileFormat {
     #[error("the file is empty")]
     Empty,
     /// Cells separated by semicolons.
-    #[error("the cells of the file are separated by semicolons: save it with commas between them")]
+    #[error("the file has semicolons between cells: save it with commas")]
     Semicolons,
     /// Cells separated by tabs.
-    #[error("the cells of the file are separated by tabs: save it with commas between them")]
+    #[error("the file has tabs between cells: save it with commas")]
     Tabs,
     /// Text in UTF-16.
     #[error("the file is in UTF-16: save it as CSV in UTF-8")]

@@ -23,7 +23,9 @@ pub enum ReferenceDataError {
         source: io::Error,
     },
     /// The folder cannot be read.
-    #[error("{}: {source}; `reference-data export` writes a folder of lists", .path.display())]
+    #[error(
+        "{}: {source}; run `reference-data export` to write a folder of lists", .path.display()
+    )]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -34,7 +36,9 @@ pub enum ReferenceDataError {
     #[error("{} already exists and is not overwritten: choose another folder, or move the file", .0.display())]
     Exists(PathBuf),
     /// The name of a file is not the name of a list.
-    #[error("{}: no list has this name; `reference-data export` writes all lists", .0.display())]
+    #[error(
+        "{}: no list has this name; run `reference-data export` to write all lists", .0.display()
+    )]
     UnknownName(PathBuf),
     /// A file is not UTF-8.
     #[error("{}: the file is not UTF-8 text", .0.display())]

@@ -138,9 +138,9 @@ fn invalid_row_is_rejected_with_line_others_are_read() {
             "2: URN must be 6 digits",
             "3: EstablishmentName is blank",
             "4: Postcode is longer than 8 characters",
-            "5: the row has 3 columns where the header row has 4",
+            "5: the row has 3 columns, but the header row has 4",
             "6: 100003",
-            "7: 100003 is on line 6 already",
+            "7: 100003 is already on line 6",
             "8: EstablishmentName is longer than 255 characters",
             "9: URN must be 6 digits",
         ]
@@ -154,13 +154,13 @@ fn partner_without_unique_urn_or_ukprn_is_rejected() {
     let expected = [
         "2: 10000001",
         "3: 100000",
-        "4: there is neither a URN nor a UKPRN",
+        "4: a URN or a UKPRN is required",
         "5: UKPRN must be 8 digits",
         "6: URN must be 6 digits",
-        "7: 10000001 is on line 2 already",
-        "8: 10000002 is on line 3 already",
-        "9: 10000001 is on line 2 already",
-        "10: 10000002 is on line 3 already",
+        "7: 10000001 is already on line 2",
+        "8: 10000002 is already on line 3",
+        "9: 10000001 is already on line 2",
+        "10: 10000002 is already on line 3",
         "11: 100003",
     ];
     assert_eq!(
@@ -172,7 +172,7 @@ fn partner_without_unique_urn_or_ukprn_is_rejected() {
 #[test]
 fn row_with_a_reserved_urn_is_refused() {
     for urn in ["000000", "900000", "900010", "900020", "900030"] {
-        let expected = ["2: the URN is reserved: no school and no training partner has it"];
+        let expected = ["2: the URN is reserved: schools and training partners cannot have it"];
         assert_eq!(
             outcomes(&schools(&format!("{urn},Ash,,Open\n"))),
             expected,
@@ -265,11 +265,11 @@ fn file_without_required_column_is_rejected() {
     };
     assert_eq!(
         refused("URN,Title\n100000,Ash\n"),
-        r#"the first row of the file must name the columns "URN", "UKPRN", "Name"; it does not name "UKPRN", "Name""#
+        r#"the header row must have the columns "URN", "UKPRN", "Name"; missing: "UKPRN", "Name""#
     );
     assert_eq!(
         refused("URN,UKPRN,Name,URN\n"),
-        r#"the first row of the file names the column "URN" twice"#
+        r#"the header row has the column "URN" twice"#
     );
 }
 

@@ -1,11 +1,11 @@
 //! Checks a whole register for errors.
 //!
-//! The checks hold for every register at any time:
+//! These conditions are true for every intact register:
 //!
 //! - The database is intact.
 //! - Every record can be read, has valid values, is found by its values, matches its history, and
 //!   can be shown in every version.
-//! - Nothing is left of erased trainees.
+//! - No data of erased trainees remains.
 //!
 //! The inspection reads the register once and changes nothing. Each batch of trainees with their
 //! histories is its own transaction, so that no transaction stays open for long and writers
@@ -77,7 +77,7 @@ pub struct Inspector<'a> {
     pub versions: &'a Versions,
     /// The code lists.
     pub lists: &'a Lists,
-    /// The trainees to look at. What is not about a trainee is looked at in the first part.
+    /// The trainees to check. Checks of other data run with the first part.
     pub part: Part,
     /// How long to wait after each batch.
     pub pause: Duration,
@@ -122,7 +122,7 @@ impl Inspector<'_> {
             problems.extend(whole.organisations);
             problems.extend(
                 (whole.miscounted > 0)
-                    .then(|| format!("tables of counts: {} counts are wrong", whole.miscounted)),
+                    .then(|| format!("count tables: {} counts are wrong", whole.miscounted)),
             );
             found = Found {
                 counts: whole.counts,
@@ -176,13 +176,13 @@ impl Inspector<'_> {
             .iter()
             .map(ToString::to_string)
             .collect();
-        problems.extend((!trainee.is_findable).then(|| "is not found by its values".to_owned()));
+        problems.extend((!trainee.is_findable).then(|| "cannot be found by its values".to_owned()));
         problems.extend(
             (!trainee.follows_from_history).then(|| "does not match its history".to_owned()),
         );
         problems.extend(
             (trainee.is_erased && !trainee.is_blank)
-                .then(|| "was erased, but has more than its identifier".to_owned()),
+                .then(|| "was erased, but still has other data than its identifier".to_owned()),
         );
         problems.extend(
             (trainee.is_blank && !trainee.is_erased)

@@ -14,8 +14,8 @@ use http_kit::metrics;
 
 /// The pause between two rounds of maintenance.
 const PAUSE: Duration = Duration::from_secs(600);
-/// The pause between two checks of the growth of the register. PostgreSQL may use plans for a
-/// smaller register for this time.
+/// The pause between two checks of the register's growth. PostgreSQL may use query plans for a
+/// smaller register during this time.
 const GROWTH_PAUSE: Duration = Duration::from_secs(5);
 /// The number of rows removed per transaction.
 const BATCH: u16 = 500;

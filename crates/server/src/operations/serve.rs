@@ -50,7 +50,7 @@ const STRICT_TRANSPORT: &str = "max-age=31536000";
 /// The configuration of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Service {
-    /// The limits of connections.
+    /// The connection limits.
     pub limits: Limits,
     /// The certificate, if TLS is on.
     pub certificate: Option<Arc<Certificate>>,

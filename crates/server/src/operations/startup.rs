@@ -1,8 +1,8 @@
 //! Checks before the server listens: whether this machine can serve the register now. Opening the
 //! database checks the schema, and reading files checks the files.
 //!
-//! Each problem is reported on one line with its remedy. A problem that would store wrong dates
-//! refuses the start; other problems are warnings.
+//! Each problem is reported on one line with its remedy. The server refuses to start if it would
+//! store wrong dates; other problems are warnings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::{fs, io};
@@ -26,8 +26,8 @@ pub enum StartError {
     Database(#[source] StorageError),
     /// The clock is wrong.
     #[error(
-        "{0}; set the clock of this machine (timedatectl); if this clock is right and the other time is wrong, start \
-         with --clock-check warn"
+        "{0}; set this machine's clock (timedatectl); if this clock is right and the other time is \
+         wrong, start with --clock-check warn"
     )]
     Clock(WrongClock),
     /// The server cannot listen on the address.
@@ -68,7 +68,7 @@ pub fn listen(address: &str, option: &'static str) -> Result<TcpListener, StartE
             }
         }
         Err(failed.unwrap_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, "the name has no address")
+            io::Error::new(io::ErrorKind::InvalidInput, "the host name has no address")
         }))
     };
     listen().map_err(|source| StartError::Listen {
@@ -96,7 +96,7 @@ fn listener(address: SocketAddr) -> io::Result<TcpListener> {
         Type::STREAM,
         Some(Protocol::TCP),
     )?;
-    // A restarted server does not wait for the remains of old connections.
+    // A restarted server can bind the port while old connections are closing.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -107,20 +107,20 @@ fn listen_hint(error: &io::Error) -> &'static str {
     let ways = [
         (
             io::ErrorKind::AddrInUse,
-            "stop the program that listens there, or choose another port",
+            "stop the program that uses this port, or choose another port",
         ),
         (
             io::ErrorKind::AddrNotAvailable,
-            "choose an address of this machine, such as 127.0.0.1:8080,",
+            "choose one of this machine's addresses, such as 127.0.0.1:8080,",
         ),
         (
             io::ErrorKind::PermissionDenied,
-            "allow the program this port, or choose one from 1024 on",
+            "allow the program to use this port, or choose port 1024 or higher",
         ),
     ];
     let way = ways.into_iter().find(|(kind, _)| *kind == error.kind());
     way.map_or(
-        "give an address and a port, such as 127.0.0.1:8080,",
+        "set an address and a port, such as 127.0.0.1:8080,",
         |(_, way)| way,
     )
 }
@@ -142,33 +142,34 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::Database(DatabaseError::ServerUnavailable(_))
         | StorageError::Database(DatabaseError::OutcomeUnknown(_))
         | StorageError::Database(DatabaseError::ConnectionLost(_)) => {
-            "; check --database-url, that the database runs, and that this user has access"
+            "; check --database-url; the database must be running, and this user must have access"
         }
         StorageError::Database(DatabaseError::ReadOnly(_)) | StorageError::CursorOnStandby => {
-            "; use a writable database server in --database-url"
+            "; set --database-url to a writable database server"
         }
         StorageError::Database(DatabaseError::DatabaseFault(_)) => {
-            "; grant this user the missing permissions, or check for damage (docs/operations/troubleshooting.md)"
+            "; grant this user the missing permissions, or check for damage \
+             (docs/operations/troubleshooting.md)"
         }
         StorageError::Database(DatabaseError::DateNotDue { .. }) => {
-            "; set the clock of this machine (timedatectl)"
+            "; set this machine's clock (timedatectl)"
         }
         StorageError::Database(DatabaseError::Busy)
         | StorageError::Database(DatabaseError::Collided)
         | StorageError::Database(DatabaseError::QueueFull)
         | StorageError::Database(DatabaseError::GroupLost(_)) => {
-            "; another program uses the database: start again after it ends"
+            "; another program is using the database: start again after that program ends"
         }
         StorageError::Database(DatabaseError::NoSpace(_))
         | StorageError::Database(DatabaseError::TransactionEnded { .. }) => {
-            "; free space on the disk of the database, and start again"
+            "; free space on the database's disk, and start again"
         }
         StorageError::Migration(_) => "; nothing was changed: see docs/changing-the-schema.md",
         StorageError::Database(DatabaseError::Closed)
         | StorageError::Database(DatabaseError::Thread(_))
         | StorageError::NoRandomness(_)
         | StorageError::Database(DatabaseError::Marker { .. }) => {
-            "; check the permissions of this program"
+            "; check this program's permissions"
         }
         // The messages of these errors contain their remedy.
         StorageError::Database(DatabaseError::DatabaseEncoding { .. })

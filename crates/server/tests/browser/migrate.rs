@@ -62,10 +62,7 @@ fn a_body_is_rewritten(scripts: Scripts) {
         "document.getElementById('result') !== null && document.readyState === 'complete'",
     );
     let (from, to) = (SERVED[0].label, SERVED.last().unwrap().label);
-    assert_eq!(
-        browser.text("#result"),
-        format!("Your body of {from} in {to}")
-    );
+    assert_eq!(browser.text("#result"), format!("Your {from} body in {to}"));
     // The third choice is a change of a trainee.
     assert!(
         browser

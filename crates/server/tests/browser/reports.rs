@@ -107,7 +107,7 @@ fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
     };
     let share = |percent: u8| {
         format!(
-            "{} would accept {percent} % of your accepted writes",
+            "{} would accept {percent} % of your recent writes",
             newest.label
         )
     };
@@ -119,7 +119,7 @@ fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
         "{shown}"
     );
     browser.tab_to(&format!(
-        "Convert a request body of {} to {}",
+        "Convert a request body from {} to {}",
         oldest.label, newest.label
     ));
     browser.press(ENTER);

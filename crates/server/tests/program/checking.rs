@@ -103,15 +103,15 @@ fn each_damage_is_one_line_with_the_trainee_and_nothing_of_the_person() {
             (edited(kind, "additional_legacy_data", "{Secret"), &unshown),
             (
                 edited(kind, "email", "secret@example.com"),
-                "is not found by its values",
+                "cannot be found by its values",
             ),
             (
                 "last_name_folded = 'secret'".to_owned(),
-                "is not found by its values",
+                "cannot be found by its values",
             ),
             (
                 "academic_cycle = 1999".to_owned(),
-                "is not found by its values",
+                "cannot be found by its values",
             ),
             (
                 edited(kind, "course_year", "12345"),
@@ -186,7 +186,7 @@ fn a_trainee_that_an_import_of_schools_would_pass_over_is_named() {
             .collect();
         assert_eq!(
             faults,
-            [format!("trainee {}: is not found by its values", ids[0])],
+            [format!("trainee {}: cannot be found by its values", ids[0])],
             "{kind:?}"
         );
     }
@@ -405,9 +405,7 @@ fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_reported() 
         let checked = place.run(&["check", "--database-url", database.url()], None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         let told: Vec<_> = checked.stdout().lines().collect();
-        assert!(
-            told[0].starts_with("tables of counts: ") && told[0].ends_with(" counts are wrong")
-        );
+        assert!(told[0].starts_with("count tables: ") && told[0].ends_with(" counts are wrong"));
         assert_eq!(
             told[1],
             format!("trainee {}: does not match its history", ids[0]),

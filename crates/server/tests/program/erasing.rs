@@ -652,10 +652,10 @@ fn a_tombstone_that_holds_anything_is_a_finding() {
         let checked = place.run(&[&["check"], &on[..]].concat(), None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         for (id, finding) in ids.iter().zip([
-            "was erased, but has more than its identifier",
-            "was erased, but has more than its identifier",
+            "was erased, but still has other data than its identifier",
+            "was erased, but still has other data than its identifier",
             "is blank, but has no recorded erasure",
-            "is not found by its values",
+            "cannot be found by its values",
         ]) {
             assert!(
                 checked

@@ -25,7 +25,7 @@ fn three_bad_rows_are_named_by_their_lines_and_the_others_are_imported() {
     );
     let first = place.run(&["school", "import"], Some(&file));
     assert_eq!(first.status(), 1, "{}", first.stderr());
-    let refused = "line 3: URN must be 6 digits\nline 4: EstablishmentName is blank\nline 6: 100000 is on line 2 already\n";
+    let refused = "line 3: URN must be 6 digits\nline 4: EstablishmentName is blank\nline 6: 100000 is already on line 2\n";
     assert_eq!(
         first.stdout(),
         format!("added      2\nchanged    0\nunchanged  0\nrefused    3\n{refused}")
@@ -99,7 +99,7 @@ fn training_partners_are_imported_and_a_file_of_another_kind_is_refused_as_a_who
 #[test]
 fn file_with_a_header_and_no_rows_says_so() {
     let place = Workplace::migrated();
-    let said = "the file has a header row and no other rows\n";
+    let said = "the file has no rows below the header row\n";
     let file = place.write("schools.csv", HEADER);
     let imported = place.run(&["school", "import"], Some(&file));
     let expected = format!("added      0\nchanged    0\nunchanged  0\nrefused    0\n{said}");
@@ -148,7 +148,7 @@ fn partner_with_the_ukprn_of_another_one_is_refused() {
     let problems = [
         taken(2, "10000001"),
         taken(3, "10000002"),
-        "line 4: 10000001 is on line 2 already\n".to_owned(),
+        "line 4: 10000001 is already on line 2\n".to_owned(),
     ];
     let expected = format!(
         "added      1\nchanged    0\nunchanged  0\nrefused    3\n{}",

@@ -199,7 +199,7 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
     let server = serve(&place, &[]);
     let text = token_text(&browser, &server.operators, &operator);
     assert!(
-        text.contains("at the address of the API") && !text.contains("http://127.0.0.1"),
+        text.contains("at the API's address") && !text.contains("http://127.0.0.1"),
         "{text}"
     );
     server.stop();

@@ -66,7 +66,10 @@ fn an_address_that_cannot_be_listened_on_is_named() {
             "choose another port with --listen",
         ],
     );
-    require_one_line(&serve("203.0.113.1:8080"), &["an address of this machine"]);
+    require_one_line(
+        &serve("203.0.113.1:8080"),
+        &["one of this machine's addresses"],
+    );
     require_one_line(&serve("8080"), &["an address and a port"]);
 }
 
@@ -76,7 +79,7 @@ fn a_database_that_cannot_be_used_is_named_without_its_address() {
     for (url, texts) in [
         (
             "postgres://register:secret@127.0.0.1:1/register",
-            ["database cannot be reached", "that the database runs"],
+            ["database cannot be reached", "the database must be running"],
         ),
         (
             "sqlite:///proc/none/register.db",
@@ -242,7 +245,7 @@ fn a_folder_of_lists_that_cannot_be_read_is_named() {
         &ended,
         &[
             missing.to_str().unwrap(),
-            "`reference-data export` writes a folder of lists",
+            "`reference-data export` to write a folder of lists",
         ],
     );
 }

@@ -218,7 +218,7 @@ fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
              \x20 token 1 Records, old: 40, last {day}T12:30:00.250Z (request a2)\n\
              \x20 name of other versions: other_name, requests: 3\n\
              \x20 writes checked against {newest}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\
-             \x20   email blank, writes: 8. A value must be there and is not."
+             \x20   email blank, writes: 8. A required value is missing."
         )),
         "{text}"
     );

@@ -442,7 +442,7 @@ fn the_settings_can_have_a_listener_of_their_own() {
     );
     let made = send("/organisations/10012345/tokens", "&name=Records").text;
     assert!(
-        made.contains("at the address of the API") && !made.contains(&format!("{settings}/api")),
+        made.contains("at the API's address") && !made.contains(&format!("{settings}/api")),
         "{made}"
     );
     process.signal("TERM");

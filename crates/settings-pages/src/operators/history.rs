@@ -70,7 +70,7 @@ pub(crate) fn show(
     let mut faults = Faults::default();
     let trainee_id = request.form.value("trainee_id");
     if trainee_id.is_empty() {
-        faults.add("trainee_id", "Enter the identifier of the trainee");
+        faults.add("trainee_id", "Enter the trainee identifier");
         return Reply::faults(&HistoryForm {
             frame,
             form: &request.form,

@@ -192,5 +192,5 @@ fn shown(admin: &AdminContext<'_>) -> Reply {
 }
 
 fn name_fault() -> String {
-    format!("Enter a name of one line and up to {MAX_ORGANISATION_NAME_CHARS} characters")
+    format!("Enter a name on one line, with up to {MAX_ORGANISATION_NAME_CHARS} characters")
 }

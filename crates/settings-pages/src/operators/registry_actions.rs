@@ -63,7 +63,7 @@ pub(crate) fn act(
     let trainee_id = form.value("trainee_id");
     let action = read(form, &mut faults);
     if trainee_id.is_empty() {
-        faults.add("trainee_id", "Enter the identifier of the trainee");
+        faults.add("trainee_id", "Enter the trainee identifier");
     }
     let Some(action) = action.filter(|_| faults.is_empty()) else {
         return Reply::faults(&page(request, operator, form, faults, None));
@@ -133,7 +133,7 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
                     faults.keep(
                         "trn",
                         text.parse::<Trn>()
-                            .map_err(|_| "A TRN is 7 digits".to_owned()),
+                            .map_err(|_| "Enter a TRN of 7 digits".to_owned()),
                     )?,
                 ),
             };

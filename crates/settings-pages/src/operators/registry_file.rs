@@ -75,7 +75,7 @@ pub(crate) fn act(
         .and_then(|action| faults.keep("rows", read(action, request.form.untrimmed("rows"))));
     match action.zip(rows) {
         Some((action, _)) if registry_confirm::is_due(&action, &request.form) => {
-            let question = "Discard the records of all these rows?".to_owned();
+            let question = "Discard the records of all listed trainees?".to_owned();
             registry_confirm::ask(
                 request,
                 operator,
@@ -102,11 +102,11 @@ fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
         rows.push((line, row));
         Ok(())
     });
-    read.map_err(|error| format!("The rows are unreadable: {error}"))?;
+    read.map_err(|error| format!("The rows cannot be read: {error}"))?;
     match rows.len() {
         0 => Err("Enter at least one row below the header row".to_owned()),
         count if count > MAX_ROWS => Err(format!(
-            "There are {count} rows; the limit is {MAX_ROWS}. The commands can process more rows"
+            "Enter up to {MAX_ROWS} rows instead of {count}, or use the command line"
         )),
         _ => Ok(rows),
     }

@@ -1,5 +1,5 @@
-//! The use of versions by organisations, their readiness to migrate, and which versions can be
-//! removed, for operators.
+//! The operators' page about versions: their use, the organisations' readiness to migrate, and the
+//! removable versions.
 
 use adapter_kit::Label;
 use askama::Template;
@@ -61,7 +61,7 @@ fn verdict(version: &VersionReadiness) -> &'static str {
         Removal::Newest => "no, newest version",
         Removal::InUse => "no, in use",
         Removal::NotLookedAt => "unknown",
-        Removal::CountedTooShortly => "unknown, counts are too recent",
+        Removal::CountedTooShortly => "unknown, not enough data yet",
         Removal::Possible => "yes, not used",
     }
 }

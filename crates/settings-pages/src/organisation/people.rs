@@ -95,13 +95,24 @@ pub(crate) fn invite(
         };
         match session.invite_user(admin.actor, invitation) {
             Ok(invited) => {
-                let link = format!("{}{}/sign-in/{}", request.site, paths::SETTINGS, invited.secret.reveal());
+                let link = format!(
+                    "{}{}/sign-in/{}",
+                    request.site,
+                    paths::SETTINGS,
+                    invited.secret.reveal()
+                );
                 let frame = admin.frame(request, SettingsSection::People);
-                return Reply::page(&InvitedPage { frame, invited, organisation: organisation.name.clone(), link });
+                return Reply::page(&InvitedPage {
+                    frame,
+                    invited,
+                    organisation: organisation.name.clone(),
+                    link,
+                });
             }
             Err(StorageError::Refused(Refusal::HasAccess)) => faults.add(
                 "email",
-                "This user already has access. If the user cannot sign in, ask the operator of the register for a link",
+                "This user already has access. If the user cannot sign in, ask the register's \
+                 operator for a link",
             ),
             Err(error) => return Err(error.into()),
         }

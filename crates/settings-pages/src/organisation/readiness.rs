@@ -1,5 +1,5 @@
 //! The changes that an organisation needs for the newest version: for each older version in use,
-//! the share of writes that the newest version would accept, and the problems of the others.
+//! the share of writes that the newest version would accept, and the problems of rejected writes.
 
 use adapter_kit::Label;
 use askama::Template;

@@ -39,21 +39,28 @@ pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
     let filter = RequestFilter {
         outcome: reader.read("outcome", outcome),
         statuses: reader.read("status", |text| {
-            filter::statuses(text).map_err(|_| "Enter a status from 100 to 599, such as 422, or a class such as 4xx")
+            filter::statuses(text)
+                .map_err(|_| "Enter a status from 100 to 599, such as 422, or a class such as 4xx")
         }),
-        endpoint: reader.read("endpoint", |text| filter::endpoint(text).map_err(|_| "Choose an endpoint from the list")),
+        endpoint: reader.read("endpoint", |text| {
+            filter::endpoint(text).map_err(|_| "Choose an endpoint from the list")
+        }),
         version: reader.read("version", |text| {
-            text.parse::<Label>().map(|label| label.to_string()).map_err(|_| "Choose a version from the list")
+            text.parse::<Label>()
+                .map(|label| label.to_string())
+                .map_err(|_| "Choose a version from the list")
         }),
-        token_id: reader.read("token", |text| text.parse().map_err(|_| "Enter the number of a token, such as 3")),
+        token_id: reader.read("token", |text| {
+            text.parse().map_err(|_| "Enter a token number, such as 3")
+        }),
         code: reader.read("code", |text| {
-            filter::code(text).map_err(|_| "Enter a code from the page of problems, such as blank")
+            filter::code(text).map_err(|_| "Enter a problem code, such as blank")
         }),
         from: reader.read("from", |text| filter::time(text).map_err(|_| NO_TIME)),
         until: reader.read("until", |text| filter::time(text).map_err(|_| NO_TIME)),
         request_id: reader.read("request_id", |text| {
             request_id::is_well_formed(text).then(|| text.to_owned()).ok_or(
-                "Enter the value of X-Request-Id in the reply: letters, digits, and the characters - _ .",
+                "Enter the X-Request-Id of the reply: letters, digits, and the characters - _ .",
             )
         }),
     };
@@ -62,7 +69,7 @@ pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
         .zip(filter.until)
         .is_some_and(|(from, until)| from >= until)
     {
-        faults.add("until", "Enter a time after the start of the search");
+        faults.add("until", "Enter a time after the \"From\" time");
     }
     filter
 }

@@ -25,8 +25,8 @@ const MAX_OVERLAP_DAYS: u64 = 180;
 /// An identical form within this time counts as sent twice.
 const TWICE_WITHIN: TimeDelta = TimeDelta::minutes(1);
 /// The message for a form sent twice.
-const MADE_TWICE: &str = "A token with this name was created less than a minute ago. Its text is shown only once: if \
-                          you have not copied it, revoke the token and wait a minute";
+const MADE_TWICE: &str = "A token with this name was created less than a minute ago. \
+                          If you did not copy it, revoke it and try again";
 
 #[derive(Template)]
 #[template(path = "settings/tokens.html")]
@@ -301,11 +301,11 @@ fn was_just_made(
 fn token_name(name: &str) -> Result<&str, String> {
     if name.is_empty() {
         return Err(
-            "Enter the use of the token, such as the name of your student record system".to_owned(),
+            "Enter the software that uses the token, such as your student record system".to_owned(),
         );
     }
     if name.chars().any(char::is_control) {
-        return Err("Enter a name of one line, without control characters".to_owned());
+        return Err("Enter a name on one line, without control characters".to_owned());
     }
     let is_short = name.chars().count() <= MAX_NAME_CHARS;
     if is_short {

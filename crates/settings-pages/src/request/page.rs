@@ -419,8 +419,8 @@ impl PageError {
             Self::Insecure => (
                 StatusCode::FORBIDDEN,
                 "This page needs HTTPS",
-                "Without encryption, others could take over your session. Use an address that begins \
-                 with https:, or ask the operator of the register for it.",
+                "Without encryption, attackers could take over your session. Use an address that \
+                 begins with https:, or ask the register's operator for one.",
             ),
             Self::NotFound
             | Self::Storage(StorageError::Refused(
@@ -437,32 +437,31 @@ impl PageError {
             Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => (
                 StatusCode::FORBIDDEN,
                 "Your role does not allow this",
-                "Ask an admin of your organisation to do it or to change your role.",
+                "Ask an admin of your organisation to make the change or to change your role.",
             ),
             Self::Storage(StorageError::Refused(Refusal::LinkNotUsable)) => (
                 StatusCode::GONE,
                 "This link is not valid",
-                "A link works once, within 15 minutes, and only until a newer link exists for the same \
-                 user. Ask the sender for a new link.",
+                "A link works once. It expires after 15 minutes, or when the same user gets a \
+                 newer link. Ask the sender for a new link.",
             ),
             Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
                 StatusCode::FORBIDDEN,
                 "You do not have access",
-                "You have proven your identity, but your account is not linked to an organisation. Ask \
-                 an admin of your organisation, or the operator of the register, to invite you by your \
-                 e-mail address. Then sign in again within 15 minutes.",
+                "Your account is not linked to an organisation. Ask an admin of your organisation \
+                 or the register's operator to invite your e-mail address. Then sign in again \
+                 within 15 minutes.",
             ),
             Self::Issuer(error) if error.is_of_issuer() => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Sign-in is not available",
-                "The sign-in service does not respond correctly. The fault was reported. Try again \
+                "The sign-in service does not respond correctly. The error was logged. Try again \
                  in a moment.",
             ),
             Self::Storage(StorageError::Refused(Refusal::SignInNotUsable)) | Self::Issuer(_) => (
                 StatusCode::FORBIDDEN,
                 "You are not signed in",
-                "You must complete a sign-in once, within 10 minutes, and in the same browser. \
-                 Start again.",
+                "Start again, and complete the sign-in within 10 minutes in the same browser.",
             ),
             Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => (
                 StatusCode::CONFLICT,
@@ -482,14 +481,14 @@ impl PageError {
             Self::OtherSession => (
                 StatusCode::FORBIDDEN,
                 "The form is out of date",
-                "The page is older than your last sign-in. Nothing was changed. Open the page again and \
-                 send its form.",
+                "Nothing was changed. You have signed in again since you opened this page. Open it \
+                 again and send its form.",
             ),
             Self::OtherBrowser => (
                 StatusCode::FORBIDDEN,
                 "The form belongs to another browser",
-                "You are not signed in. Allow cookies of this site, open the page or the link again, and \
-                 press the button.",
+                "You are not signed in. Allow cookies for this site, open the page or the link \
+                 again, and press the button.",
             ),
             Self::TooManyForms(_) => (
                 StatusCode::TOO_MANY_REQUESTS,
@@ -551,17 +550,17 @@ fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
         ),
         StatusCode::PAYLOAD_TOO_LARGE => (
             "The form is too large",
-            "Nothing was changed. Send less data at once.",
+            "Nothing was changed. Send less data at a time.",
         ),
         StatusCode::SERVICE_UNAVAILABLE => (
             "The register is busy",
-            "Your change may have been stored. Check this before you try again.",
+            "Your change may have been stored. Check the data before you try again.",
         ),
         status if status.is_client_error() => (
             "The form could not be received",
             "Nothing was changed. Send the form again.",
         ),
-        _ => ("Something went wrong", "The fault was reported."),
+        _ => ("Something went wrong", "The error was logged."),
     };
     let mut response = message(around, reply.status, title, text);
     for (name, value) in &reply.headers {

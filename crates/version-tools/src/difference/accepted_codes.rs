@@ -138,17 +138,16 @@ fn codes(
         .iter()
         .map(|one| format!(" `{}`: {}.", one.ended, one.advice))
         .collect();
+    let label = to.label;
     let (effect, summary, advice) = match change {
         CodesChangeKind::Refused => (
             Effect::Refused,
-            format!("No longer accepted in {named}: {values}."),
-            format!(
-                "Do not send {these}.{instead} A record that already has such a code still shows it."
-            ),
+            format!("{label} no longer accepts {these} in {named}: {values}."),
+            format!("Do not send {these}.{instead} Existing records keep {these}."),
         ),
         CodesChangeKind::Accepted => (
             Effect::NewlyPossible,
-            format!("Accepted in {named}: {values}."),
+            format!("{label} accepts {these} in {named}: {values}."),
             format!("You can send {these}."),
         ),
     };
@@ -192,13 +191,13 @@ fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<
     let (effect, summary, advice) = match change {
         CodesChangeKind::Refused => (
             Effect::Refused,
-            format!("Starts in {values}: no subject is funded without student finance."),
-            "Do not request such funding for trainees who start in these years.".to_owned(),
+            format!("For starts in {values}, no subject is funded without student finance."),
+            "Do not request funding without student finance for these starts.".to_owned(),
         ),
         CodesChangeKind::Accepted => (
             Effect::NewlyPossible,
-            format!("Starts in {values}: some subjects are funded without student finance."),
-            "You can request such funding.".to_owned(),
+            format!("For starts in {values}, some subjects are funded without student finance."),
+            "You can request this funding.".to_owned(),
         ),
     };
     Some(Change::new(

@@ -95,7 +95,7 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
             format!("New endpoint `{endpoint}`. {}", endpoint.meaning()),
             match succeeded {
                 Some(deprecation) => format!(
-                    "Use it instead of `{}`, which is deprecated.",
+                    "Use this endpoint instead of the deprecated `{}`.",
                     deprecation.endpoint
                 ),
                 None => "You can use this endpoint.".to_owned(),
@@ -119,7 +119,7 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
             removed_in,
         } => (
             Effect::WorthKnowing,
-            format!("`{endpoint}` is deprecated since {since}. {removed_in} removes it."),
+            format!("`{endpoint}` is deprecated from {since} and removed in {removed_in}."),
             replaced_by.map_or_else(
                 || format!("Stop using `{endpoint}`."),
                 |other| format!("Use `{other}` instead of `{endpoint}`."),
@@ -128,7 +128,7 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
         EndpointChangeKind::NoLongerDeprecated => (
             Effect::WorthKnowing,
             format!("`{endpoint}` is no longer deprecated."),
-            "Nothing to do.".to_owned(),
+            "You do not need to do anything.".to_owned(),
         ),
     };
     Change::new(

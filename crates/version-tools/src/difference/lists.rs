@@ -20,13 +20,13 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
         let (effect, summary, advice) = match after {
             NestedVisibility::Shown => (
                 Effect::NewlyPossible,
-                "A list of trainees shows their placements and degrees.",
-                "You can read them from the list instead of requesting each trainee.",
+                "Trainee lists include placements and degrees.",
+                "You can read placements and degrees from the list instead of requesting each trainee.",
             ),
             NestedVisibility::Hidden => (
                 Effect::ReadDifferently,
-                "A list of trainees no longer shows their placements and degrees.",
-                "Read them with a request for each trainee.",
+                "Trainee lists no longer include placements and degrees.",
+                "Request each trainee to read its placements and degrees.",
             ),
         };
         let detail = ChangeDetail::NestedInLists(NestedInListsChange {

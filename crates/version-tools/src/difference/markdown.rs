@@ -8,7 +8,7 @@ impl Difference {
     #[must_use]
     pub fn markdown(&self) -> String {
         format!(
-            "# From {} to {}\n\n{}\n\n{}",
+            "# Changes from {} to {}\n\n{} Section numbers refer to the API contract.\n\n{}",
             self.from,
             self.to,
             self.counted(),
@@ -22,18 +22,18 @@ impl Difference {
         let Self { from, to, changes } = self;
         let breaking = self.breaking().count();
         match (changes.len(), breaking) {
-            (0, _) => format!("There are no changes: a client of {from} can use {to} unchanged."),
-            (1, 0) => format!("There is one change. A client of {from} can use {to} unchanged."),
+            (0, _) => format!("Nothing changes: your {from} client can use {to} as it is."),
+            (1, 0) => format!("There is one change. Your {from} client can use {to} as it is."),
             (all, 0) => {
-                format!("There are {all} changes. A client of {from} can use {to} unchanged.")
+                format!("There are {all} changes. Your {from} client can use {to} as it is.")
             }
-            (1, _) => format!("There is one change. It breaks a client of {from}."),
-            (all, 1) => format!("There are {all} changes. One of them breaks a client of {from}."),
+            (1, _) => format!("There is one change. It breaks {from} clients."),
+            (all, 1) => format!("There are {all} changes. One of them breaks {from} clients."),
             (all, some) if all == some => {
-                format!("There are {all} changes. All of them break a client of {from}.")
+                format!("There are {all} changes. All of them break {from} clients.")
             }
             (all, some) => {
-                format!("There are {all} changes. {some} of them break a client of {from}.")
+                format!("There are {all} changes. {some} of them break {from} clients.")
             }
         }
     }
@@ -47,7 +47,7 @@ impl Difference {
             for change in changes {
                 let summary = match &change.example {
                     Some(Example { before, after }) => {
-                        format!("{} `{before}` becomes `{after}`.", change.summary)
+                        format!("{} Example: `{before}` becomes `{after}`.", change.summary)
                     }
                     None => change.summary.clone(),
                 };
@@ -70,10 +70,10 @@ impl Effect {
     pub const fn title(self) -> &'static str {
         match self {
             Self::Refused => "Refused requests",
-            Self::RecordedDifferently => "Requests with another effect",
+            Self::RecordedDifferently => "Requests with a different effect",
             Self::ReadDifferently => "Changed responses",
             Self::WorthKnowing => "Changes without immediate effect",
-            Self::NewlyPossible => "New possibilities",
+            Self::NewlyPossible => "New features",
         }
     }
 
@@ -81,13 +81,13 @@ impl Effect {
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Refused => "The version refuses these requests until you change them.",
+            Self::Refused => "Change these requests: the target version refuses them.",
             Self::RecordedDifferently => {
-                "The version accepts these requests, but records different values."
+                "The target version accepts these requests, but stores different values."
             }
-            Self::ReadDifferently => "You must read these responses differently.",
-            Self::WorthKnowing => "You do not need to change anything yet.",
-            Self::NewlyPossible => "You can ignore these changes, or use them at any time.",
+            Self::ReadDifferently => "You must change how your client reads these responses.",
+            Self::WorthKnowing => "You do not need to change your client yet.",
+            Self::NewlyPossible => "You can use these features at any time, or ignore them.",
         }
     }
 }

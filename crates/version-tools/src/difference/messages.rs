@@ -40,7 +40,7 @@ fn vocabulary(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             ChangeDetail::Vocabulary(VocabularyChange { before, after }),
             "messages",
             format!("Messages use the term \"{after}\" instead of \"{before}\"."),
-            "Show messages to people. Do not search them for words.".to_owned(),
+            "Show messages to people only. Do not parse them in your client.".to_owned(),
         )
     })
 }
@@ -51,12 +51,12 @@ fn nested_errors(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     (before != after).then(|| {
         let (summary, advice) = match after {
             NestedErrors::Flat => (
-                "In problems by field, the key of a problem in a nested item is its path.",
-                "If you request problems by field, look up problems in nested items by their paths.",
+                "In problems by field, problems in nested items have the path of the field as their key.",
+                "If you request problems by field, look up problems in nested items by path.",
             ),
             NestedErrors::Nested => (
-                "In problems by field, problems in nested items are in an object under the name of their array.",
-                "If you request problems by field, look up problems in nested items under the name of the array.",
+                "In problems by field, problems in nested items are in an object under the array's name.",
+                "If you request problems by field, look up problems in nested items under the array's name.",
             ),
         };
         let about = ChangeDetail::NestedErrors(NestedErrorsChange { before: before.name(), after: after.name() });

@@ -46,11 +46,11 @@ fn record_change<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
     let before = from.version.label;
     let after = to.version.label;
     let summary = format!(
-        "With `Prefer: handling=strict`, requests with these names are refused: {}. In {before} they are read-only and \
-         ignored. In {after} they are unknown.",
+        "With `Prefer: handling=strict`, requests with these names are refused: {}. These names are read-only in \
+         {before}, which ignores them. They are unknown in {after}.",
         listed(names.iter().copied()),
     );
-    let advice = "Omit these names when you send a record back. Without the preference, the `Warning` header names each of them.";
+    let advice = "Omit these names when you send a record back. Without this preference, the `Warning` header lists them.";
     let detail = ChangeDetail::ReadOnlyNames(ReadOnlyNamesChange {
         record: R::NAME,
         names,

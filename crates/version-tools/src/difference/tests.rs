@@ -399,14 +399,14 @@ fn rule_is_described_with_names_of_its_version() {
     };
     assert_eq!((before.reads[0], after.reads[0]), ("study_mode", "mode"));
     assert!(
-        replaced.summary.contains("`mode` must be there, except"),
+        replaced.summary.contains("`mode` is required, except"),
         "{}",
         replaced.summary
     );
     assert!(
         replaced
             .summary
-            .ends_with("In v2001.0: `study_mode` must be there."),
+            .ends_with("In v2001.0: `study_mode` is required."),
         "{}",
         replaced.summary
     );

@@ -87,14 +87,11 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
     let named: Vec<String> = pairs
         .iter()
         .take(WORDS_LISTED)
-        .map(|[before, after]| format!("`{before}` is `{after}`"))
+        .map(|[before, after]| format!("`{before}` becomes `{after}`"))
         .collect();
     let more = pairs.len().saturating_sub(WORDS_LISTED);
     let more = if more > 0 {
-        format!(
-            "; for {more} more, see the page of the list `{}`",
-            list.name()
-        )
+        format!("; for {more} more, see the list `{}`", list.name())
     } else {
         String::new()
     };
@@ -104,7 +101,7 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
         named.join(", ")
     );
     let advice = format!(
-        "Send and read `{after}` instead of `{before}`, and likewise for the other values. `{before}` is refused."
+        "Send and read the new values, such as `{after}` instead of `{before}`. The old values are refused."
     );
     let earlier = reference::fields_of_list(from, list.name())
         .first()
@@ -156,7 +153,7 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
             .filter_map(|entry| before.name_of(entry.field()?))
             .collect();
         let summary = format!(
-            "In responses, `{group}` is an object with {}. The object is null while none of its fields has a value.",
+            "In responses, `{group}` is an object with {}. The object is null if none of its fields has a value.",
             listed(names.iter().copied())
         );
         let advice = format!("Read these fields from `{group}`.");
@@ -175,7 +172,7 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
         .filter(|group| after.group(group).is_none())
     {
         let summary = format!("Responses no longer have the object `{group}`.");
-        let advice = format!("Read the fields of `{group}` from the record.");
+        let advice = format!("Read the fields of `{group}` directly from the record.");
         changes.push(change(
             Effect::ReadDifferently,
             WirePart::Group,
@@ -216,8 +213,8 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
             listed(names.iter().copied())
         );
         let advice = format!(
-            "Send these fields in `{group}`. An update keeps fields that the object omits. Null instead of the \
-             object clears all of its fields."
+            "Send these fields in `{group}`. An update keeps fields that the object omits. To clear all of its \
+             fields, send null instead of the object."
         );
         let change = change(
             Effect::Refused,
@@ -281,7 +278,7 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
             ),
             None => (
                 Effect::NewlyPossible,
-                format!("You can send `{name}` in either form."),
+                format!("You can send `{name}` as either type."),
             ),
         };
         let change = change(effect, WirePart::InputType, name, R::NAME, summary, advice);
@@ -316,13 +313,13 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
             |default: Option<&'static str>| default.map(|value| to.wire.written_in(codes, value));
         let (summary, advice) = match (written(before.default), written(after.default)) {
             (_, Some(value)) => (
-                format!("If a request for a new record omits `{name}`, its value is `{value}`."),
+                format!("If a new record omits `{name}`, its value is `{value}`."),
                 format!(
-                    "To create a record without a value, send null in `{name}`, if the rules allow it."
+                    "To create a record without this value, send null in `{name}` if the rules allow it."
                 ),
             ),
             (before, None) => (
-                format!("If a request for a new record omits `{name}`, the field has no value."),
+                format!("If a new record omits `{name}`, the field has no value."),
                 format!(
                     "If you relied on the default, send `{}` in `{name}`.",
                     before.unwrap_or_default()
@@ -362,7 +359,7 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let mut sentences = Vec::new();
     if before != after {
         sentences.push(format!(
-            "A page of trainees describes itself in `{after}` instead of `{before}`."
+            "Trainee lists have page details in `{after}` instead of `{before}`."
         ));
     }
     for (name, member) in members_before {
@@ -377,7 +374,7 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             sentences.push(format!("`{name}` is new: {}", meaning(*member)));
         }
     }
-    let advice = format!("Read `{after}` of each page.");
+    let advice = format!("Read the page details from `{after}`.");
     let change = change(
         Effect::ReadDifferently,
         WirePart::Page,
@@ -400,9 +397,9 @@ fn sample_page(version: &ApiVersion) -> Value {
 
 const fn meaning(member: PageMember) -> &'static str {
     match member {
-        PageMember::Number => "the page, from 1.",
+        PageMember::Number => "the page number, from 1.",
         PageMember::Pages => "the number of pages.",
-        PageMember::Total => "the number of records.",
+        PageMember::Total => "the total number of records.",
         PageMember::PerPage => "the maximum number of records on a page.",
         PageMember::Next => {
             "the path and query of the next page, with a cursor; null on the last page."
@@ -430,14 +427,14 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let (effect, summary, advice) = if after {
         (
             Effect::NewlyPossible,
-            "A response with one record contains its address in `links.self`, next to `data`.",
-            "You can use the address.",
+            "A response with one record has the record's address in `links.self`, next to `data`.",
+            "You can use this address to request the record.",
         )
     } else {
         (
             Effect::ReadDifferently,
-            "A response with one record no longer contains its address.",
-            "Build the address from the identifier of the record.",
+            "A response with one record no longer has the record's address.",
+            "Build the address from the record's identifier.",
         )
     };
     let change = change(
@@ -466,15 +463,15 @@ fn problems(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     }
     let (summary, advice) = match after {
         ProblemForm::Details => (
-            "All errors are problem details (RFC 9457) with the media type `application/problem+json`. There is no \
-             form by field.",
-            "Read `detail`. For each problem in a body, read an entry of `errors` with `pointer`, `code` and `detail`. For \
-             each problem in a query, read an entry with `parameter` and `detail`. Other errors, such as `404`, have no `errors`. \
-             The result of a batch item contains the problem details in `problem`, with pointers relative to the item.",
+            "All errors are problem details (RFC 9457) with the media type `application/problem+json`. Problems \
+             by field are not available.",
+            "Read `detail`. For each problem in a body, `errors` has an entry with `pointer`, `code` and `detail`. For \
+             each problem in a query, it has an entry with `parameter` and `detail`. Other errors, such as `404`, have no `errors`. \
+             A batch item's result has the problem details in `problem`, with pointers relative to the item.",
         ),
         ProblemForm::Errors => (
             "Errors are JSON with a list of `errors` instead of problem details.",
-            "For each problem, read an entry of `errors` with `error`, `message`, `code` and `field`.",
+            "For each problem, read `error`, `message`, `code` and `field` from its entry in `errors`.",
         ),
     };
     let change = change(

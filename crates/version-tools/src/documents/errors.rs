@@ -12,9 +12,9 @@ pub fn errors() -> String {
         table.row([&format!("`{}`", code.name()), code.meaning(), code.remedy()]);
     }
     format!(
-        "# Codes of problems\n\n{GENERATED}\n\n\
-         Each problem in the `errors` of a response with status `422` has one of these codes in `code`. A code has the same\n\
-         meaning in every version and is never reused. The [contract](api/7-errors.md) describes the other members of an error\n\
+        "# Problem codes\n\n{GENERATED}\n\n\
+         If a response has status `422`, each problem in `errors` has one of these codes in `code`. A code has the same\n\
+         meaning in every version and is never reused. The [contract](api/7-errors.md) describes the other error members\n\
          and all other errors.\n\n\
          {}",
         table.0

@@ -12,8 +12,8 @@ use super::lists::{table, values};
 pub fn fields(version: &ApiVersion) -> String {
     let sections = for_each_record!(section(version));
     format!(
-        "# Fields\n\nAll fields of {}, with the names of this version. The [rules](rules.md) define which fields \
-         are required.\n\n{}",
+        "# Fields\n\nThese tables list all fields in {}. The [rules](rules.md) define which fields are \
+         required.\n\n{}",
         version.label,
         sections.join("\n")
     )
@@ -25,7 +25,7 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
         let default = input.default.map(|default| {
             let codes = input.field.info().codes;
             format!(
-                "The default for a new record is `{}`.",
+                "The default for new records is `{}`.",
                 version.wire.written_in(codes, default)
             )
         });
@@ -37,7 +37,7 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
         );
         if let (Some(accepted), Some(kind)) = (input.accepts, row.get_mut(1)) {
             *kind = match accepted {
-                JsonType::Integer => "a whole number, not text".to_owned(),
+                JsonType::Integer => "whole number, not text".to_owned(),
                 JsonType::Text => "text, not a number".to_owned(),
             };
         }
@@ -46,7 +46,7 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
     let title = capitalised(R::NAME);
     let columns = ["field", "type", "maximum length", "values", "meaning"];
     let mut text = format!(
-        "## {title}\n\n### {title} in a request\n\n{}",
+        "## {title}\n\n### {title} fields in requests\n\n{}",
         table(&columns, input_rows)
     );
     let Some(shape) = R::shape(version) else {
@@ -73,7 +73,7 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
         }
     });
     text.push_str(&format!(
-        "\n### {title} in a response\n\n{}",
+        "\n### {title} fields in responses\n\n{}",
         table(&columns, rows)
     ));
     text
@@ -100,7 +100,7 @@ fn row(version: &ApiVersion, named: &str, field: Field, notes: [Option<String>; 
 fn part(part: Option<Part>) -> Option<String> {
     part.map(|part| {
         format!(
-            "Part {} of {}, separated by `{}`.",
+            "Part {} of {} in the text, separated by `{}`.",
             part.index + 1,
             part.count,
             part.separator

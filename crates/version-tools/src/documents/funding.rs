@@ -10,6 +10,7 @@ use domain::{List, Lists, TraineeField as F};
 
 use super::escaped;
 use super::lists::table;
+use crate::demand::with_subject;
 
 /// The fields about funding.
 const FIELDS: [F; 4] = [
@@ -30,16 +31,16 @@ pub fn funding(version: &ApiVersion, lists: &Lists) -> String {
         .collect();
     let span = match (years.first(), years.last()) {
         (Some(first), Some(last)) => {
-            format!("There is funding only for starts from {first} to {last}.")
+            format!("Funding is available for starts from {first} to {last}.")
         }
-        (_, _) => "There is no funding for any start.".to_owned(),
+        (_, _) => "No funding is available.".to_owned(),
     };
     let subject = named(version, F::course_subject_1);
     format!(
-        "# Funding rules\n\nThe funding of a trainee depends on the academic year of the start (1 August to 31 July), the \
+        "# Funding rules\n\nA trainee's funding depends on the academic year of the start (1 August to 31 July), the \
          route and the funding subjects of `{subject}`. {span}\n\n\
          ## Rules\n\n{}\n{}\n{}\n\
-         ## Funding subjects\n\nEach course subject belongs to one or more funding subjects. Only `{subject}` is considered.\n\n{}",
+         ## Funding subjects\n\nEach course subject belongs to one or more funding subjects. Only `{subject}` determines the funding.\n\n{}",
         rules(version),
         exceptions(version),
         tables.join("\n"),
@@ -60,15 +61,15 @@ fn rules(version: &ApiVersion) -> String {
             .iter()
             .map(|field| format!("`{}`", named(version, *field)));
         let reads = reads.collect::<Vec<_>>().join(", ");
-        let words = version.vocabulary.apply(rule.description).into_owned();
+        let words = version.vocabulary.apply(rule.description);
+        let subject = format!("`{}`", named(version, *field));
         Some(vec![
             format!("`{}`", rule.name),
-            format!("`{}`", named(version, *field)),
-            words,
+            with_subject(&subject, &words) + ".",
             reads,
         ])
     });
-    table(&["rule", "field", "description", "fields read"], about)
+    table(&["rule", "description", "fields read"], about)
 }
 
 /// Returns a sentence about funding without student finance; empty if the version has no such
@@ -80,7 +81,7 @@ fn exceptions(version: &ApiVersion) -> String {
     }
     let years: Vec<String> = years.iter().map(ToString::to_string).collect();
     format!(
-        "For starts in {}, a `{}` does not require `{}` `{ELIGIBLE}` in {} if the funding subject is one of: {}.\n",
+        "For starts in {}, `{}` does not require `{}` `{ELIGIBLE}` in {} for these funding subjects: {}.\n",
         years.join(" and "),
         named(version, F::funding_method),
         named(version, F::fund_code),
@@ -113,7 +114,7 @@ fn year_section(year: i32, lists: &Lists) -> String {
         .map(|route| format!("`{route}`"))
         .collect();
     format!(
-        "## Starts in {year}\n\nStudent finance (`{ELIGIBLE}`) is available on the routes {}.\n\n{}",
+        "## Starts in {year}\n\nStudent finance (`{ELIGIBLE}`) is available on these routes: {}.\n\n{}",
         funded.join(", "),
         table(
             &["type", "funding methods", "route", "funding subjects"],

@@ -27,10 +27,10 @@ pub fn index(version: &ApiVersion, lists: &Lists) -> String {
             used,
         ]
     });
-    let table = table(&["list", "content", "number of codes", "used in"], rows);
+    let table = table(&["list", "content", "codes", "used in"], rows);
     format!(
-        "# Code lists\n\nCodes are text. Send them exactly as shown here, with leading zeros and in the same case. For the available \
-         funding, see the [funding rules](funding).\n\n{table}"
+        "# Code lists\n\nCodes are text. Send each code exactly as its list shows it, with leading zeros and in the same case. For the \
+         available funding, see the [funding rules](funding).\n\n{table}"
     )
 }
 
@@ -54,7 +54,7 @@ pub fn list(
         format!(" Used in {}.", listed(used))
     };
     Some(format!(
-        "# Code list {known}\n\n{}{used}\n\n{table}",
+        "# Code list: {known}\n\n{}{used}\n\n{table}",
         meaning(known)
     ))
 }
@@ -69,7 +69,7 @@ fn list_called(name: &str) -> Option<List> {
 }
 
 fn meaning(name: &str) -> &'static str {
-    list_called(name).map_or("Reasons of a withdrawal, by who decides it.", List::meaning)
+    list_called(name).map_or("Withdrawal reasons, by trigger.", List::meaning)
 }
 
 /// Returns a table of the codes of a list, as the version writes them. Columns that are the same
@@ -88,7 +88,7 @@ fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -
     let mut columns = vec!["code", "name"];
     columns.extend(facts.iter().map(|(name, _)| *name));
     if has_years {
-        columns.push("for starts in");
+        columns.push("start years");
     }
     if is_narrowed {
         columns.push("accepted in");
@@ -110,7 +110,7 @@ fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -
     let all = if is_narrowed {
         ""
     } else {
-        "All versions accept all codes.\n\n"
+        "Every version accepts all of these codes.\n\n"
     };
     format!("{all}{}", table(&columns, rows))
 }
@@ -141,7 +141,7 @@ fn years(entry: &Entry) -> String {
     match (entry.start_year, entry.end_year) {
         (Some(first), Some(last)) => format!("{first} to {last}"),
         (Some(first), None) => format!("{first} and later"),
-        (None, Some(last)) => format!("{last} and before"),
+        (None, Some(last)) => format!("{last} and earlier"),
         (None, None) => "every year".to_owned(),
     }
 }
@@ -160,17 +160,17 @@ fn facts(list: List) -> &'static [Fact] {
                     route.qualification.to_owned()
                 })
             }),
-            ("placements for the award", |lists, entry| {
+            ("placements required for the award", |lists, entry| {
                 text_or_blank(lists.route(&entry.code), |route| {
                     route.min_placements.to_string()
                 })
             }),
-            ("degree for the award", |lists, entry| {
+            ("degree required for the award", |lists, entry| {
                 text_or_blank(lists.route(&entry.code), |route| {
                     yes_or_no(route.degree_required)
                 })
             }),
-            ("employing school for the award", |lists, entry| {
+            ("employing school required for the award", |lists, entry| {
                 text_or_blank(lists.route(&entry.code), |route| {
                     yes_or_no(route.employing_school_required_for_award)
                 })
@@ -216,7 +216,7 @@ fn facts(list: List) -> &'static [Fact] {
         List::Country => &[("part of the United Kingdom", |lists, entry| {
             yes_or_no(lists.is_uk(&entry.code))
         })],
-        List::IttAim => &[("needs an academic award", |lists, entry| {
+        List::IttAim => &[("academic award required", |lists, entry| {
             yes_or_no(lists.aim_needs_qualification(&entry.code))
         })],
         List::DegreeGrade | List::DegreeSubject | List::DegreeType | List::Institution => {
@@ -257,7 +257,7 @@ fn withdrawal_reasons(lists: &Lists) -> String {
         ]
     });
     format!(
-        "A trigger is one of {}; `future_interest` is one of {}. A reason for both triggers has two rows.\n\n{}",
+        "`trigger` is one of {}; `future_interest` is one of {}. A reason that you can send with both triggers has two rows.\n\n{}",
         listed(WITHDRAWAL_TRIGGERS.iter().copied()),
         listed(FUTURE_INTERESTS.iter().copied()),
         table(&["reason", "name", "trigger", "required explanation"], rows)

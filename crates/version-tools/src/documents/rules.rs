@@ -8,6 +8,7 @@ use domain::rules::Gate;
 use domain::{Code, Kind, Record, RecordField as _, Rule, TraineeField};
 
 use super::{GENERATED, Table, listed};
+use crate::demand::with_subject;
 
 /// Returns the document about rules, with one row for each rule. Rules of the newest version are in
 /// their order.
@@ -18,14 +19,15 @@ pub fn rules(versions: &Versions) -> String {
     sections.extend(for_each_record!(inputs()));
     format!(
         "# Rules\n\n{GENERATED}\n\n\
-         The rules for records, with the versions that apply them. <!-- file -->Fields have the names of the newest\n\
-         version. <!-- /file -->`section` is a section of the [contract](api/README.md). Rules have these stages:\n\n\
-         - `adjust` changes recorded values. These rules run first.\n\
-         - `check` finds problems.\n\
-         - `gate` refuses an action, depending on the state of the record.\n\n\
-         Rules of a stage run in the order of the tables. A rule is skipped if a field that it reads already has a problem,\n\
-         unless the field is in brackets. On an update, a rule is also skipped if the request changes none of its fields. A\n\
-         rule that reads no field always runs.\n\n{}",
+         The listed versions apply these rules to the records that you send. <!-- file -->Field names are those of the newest\n\
+         version. <!-- /file -->Section numbers refer to the [contract](api/README.md). A rule has one of these stages:\n\n\
+         - `adjust`: the rule changes values before they are stored. These rules run first.\n\
+         - `check`: the rule reports problems in the request.\n\
+         - `gate`: the rule refuses an action that the trainee's state does not allow.\n\n\
+         Within a stage, rules run in table order. A rule is skipped in these cases:\n\n\
+         - A field that the rule reads already has a problem, unless the field is in brackets.\n\
+         - An update changes none of the fields that the rule reads.\n\n\
+         A rule that reads no fields always runs.\n\n{}",
         sections.join("\n")
     )
 }
@@ -33,7 +35,7 @@ pub fn rules(versions: &Versions) -> String {
 /// A rule with the versions that apply it.
 struct Row<'a> {
     name: &'a str,
-    description: &'a str,
+    description: String,
     reads: String,
     stage: &'static str,
     section: &'a str,
@@ -50,7 +52,7 @@ impl<'a> Row<'a> {
         let reads = reads.collect::<Vec<_>>().join(", ");
         Self {
             name: rule.name,
-            description: rule.description,
+            description: sentence(rule),
             reads,
             stage: rule.stage().name(),
             section: rule.section,
@@ -68,7 +70,7 @@ impl<'a> Row<'a> {
         } = *gate;
         Self {
             name,
-            description,
+            description: format!("This gate {description}."),
             reads,
             stage: "gate",
             section,
@@ -78,13 +80,33 @@ impl<'a> Row<'a> {
 
     /// Whether both rows describe the same rule.
     fn is(&self, other: &Self) -> bool {
-        (self.name, self.description, &self.reads) == (other.name, other.description, &other.reads)
+        (self.name, &self.description, &self.reads)
+            == (other.name, &other.description, &other.reads)
+    }
+}
+
+/// Returns the description of a rule as a sentence about a field.
+fn sentence<R: Record>(rule: &Rule<R>) -> String {
+    let first = rule.reads.first().map(|field| field.info().name);
+    // These rules are about another field than the first one that they read.
+    let field = match rule.name {
+        "deferral_state" | "recommendation_state" | "withdrawal_state" => Some("state"),
+        "iqts_country_leaves_with_route" => Some("iqts_country"),
+        "recommendation_degree" => Some("degrees"),
+        "recommendation_employing_school" => Some("employing_school_urn"),
+        "recommendation_placements" => Some("placements"),
+        _ => first,
+    };
+    match field {
+        Some(field) => with_subject(&format!("`{field}`"), rule.description) + ".",
+        None => capitalised(rule.description) + ".",
     }
 }
 
 fn table<R: WireRecord>(versions: &Versions) -> String {
     let of = |version| R::rules(version).iter().map(Row::from_rule).collect();
-    written(&capitalised(R::NAME), versions, &merged(versions, of))
+    let title = format!("{} rules", capitalised(R::NAME));
+    written(&title, versions, &merged(versions, of))
 }
 
 fn gates(versions: &Versions) -> String {
@@ -129,7 +151,7 @@ fn written(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
         let binds = bound(versions, &row.versions);
         table.row([
             &format!("`{}`", row.name),
-            row.description,
+            &row.description,
             &row.reads,
             row.stage,
             &binds,
@@ -160,13 +182,13 @@ fn bound(versions: &Versions, bound: &[&ApiVersion]) -> String {
 
 /// Returns the section about the codes and years that each version accepts.
 fn accepted_codes(versions: &Versions) -> String {
-    let mut table = Table::new(["version", "term", "values"]);
+    let mut table = Table::new(["version", "setting", "values"]);
     for version in versions.iter().map(|served| served.version) {
         let label = version.label.to_string();
         for (list, codes) in version.accepted_codes.accepted {
             table.row([
                 &label,
-                &format!("codes of `{}`", list.name()),
+                &format!("`{}` codes", list.name()),
                 &listed(codes.iter().copied()),
             ]);
         }
@@ -178,12 +200,12 @@ fn accepted_codes(versions: &Versions) -> String {
             .collect();
         table.row([
             &label,
-            "exception years of `funding_with_student_finance`",
+            "`funding_with_student_finance` exception years",
             &years.join(", "),
         ]);
     }
     format!(
-        "## Terms\n\nCodes and years that differ between versions. Lists that are not named here are accepted completely.\n\n{}",
+        "## Accepted codes and years\n\nEach version accepts these codes and years. It accepts all codes of other lists.\n\n{}",
         table.0
     )
 }
@@ -194,34 +216,34 @@ fn checks() -> String {
     for (check, description, code) in [
         (
             "type",
-            "the value has the type of the field",
+            "The value must have the field's type.",
             Code::WrongType,
         ),
         (
             "text",
-            "a text has no control characters except tab and line breaks",
+            "Text must not contain control characters except tabs and line breaks.",
             Code::ControlCharacter,
         ),
         (
             "length",
-            "a text is not longer than the maximum length of the field",
+            "Text must not exceed the field's maximum length.",
             Code::TooLong,
         ),
         (
             "code",
-            "a code is in the list of the field and accepted by the version",
+            "The code must be in the field's list, and the version must accept it.",
             Code::UnknownCode,
         ),
         (
             "items",
-            "a nested list is not longer than the maximum for a request",
+            "A nested list must not exceed the item limit for a request.",
             Code::TooMany,
         ),
     ] {
         table.row([check, description, &format!("`{}`", code.name())]);
     }
     format!(
-        "## Checks of every input\n\nThese checks apply in every version. They follow from the definitions of the fields.\n\n{}",
+        "## Input checks\n\nEvery version applies these checks, based on the field definitions.\n\n{}",
         table.0
     )
 }
@@ -246,7 +268,7 @@ fn inputs<R: WireRecord>() -> String {
             &codes,
         ]);
     }
-    format!("### Inputs of a {}\n\n{}", R::NAME, table.0)
+    format!("### {} input\n\n{}", capitalised(R::NAME), table.0)
 }
 
 /// Returns the name of a type.
@@ -258,9 +280,9 @@ pub(super) fn kind(kind: Kind) -> &'static str {
         Kind::Date => "date",
         Kind::Timestamp => "date and time",
         Kind::Year => "year",
-        Kind::TextList => "texts",
+        Kind::TextList => "list of texts",
         Kind::Document => "object",
         Kind::Uuid => "UUID",
-        Kind::Records => "records",
+        Kind::Records => "list of records",
     }
 }

@@ -26,14 +26,14 @@ pub fn release_notes(version: &Served, versions: &Versions, lists: &Lists) -> St
                 difference.tables("###")
             )
         }
-        None => "This is the oldest served version.\n".to_owned(),
+        None => "This is the oldest available version.\n".to_owned(),
     };
     let newest = versions
         .newest()
         .map(|newest| newest.version.label)
         .filter(|newest| *newest != label);
     let onward = newest.map_or_else(String::new, |newest| {
-        format!("\n## Migration\n\nTo move to {newest}, see [migrating-from-{label}](migrating-from-{label}.md).\n")
+        format!("\n## Migration\n\nTo migrate to {newest}, see the [migration guide](migrating-from-{label}.md).\n")
     });
     let state = state(version.version);
     let notes = notes(version.version);
@@ -49,21 +49,21 @@ pub fn version_table(versions: &Versions) -> String {
         let guide = if Some(label) == newest {
             String::new()
         } else {
-            format!("[migration](docs/versions/migrating-from-{label}.md)")
+            format!("[guide](docs/versions/migrating-from-{label}.md)")
         };
         let state = state(served.version);
         let end = describe_end(served.version);
         format!("| {label} | {state} | {end} | [changes](docs/versions/{label}.md) | {guide} |\n")
     });
     let rows: String = rows.collect();
-    format!("| Version | State | Ends | Changes | Moving from it |\n|---|---|---|---|---|\n{rows}")
+    format!("| Version | State | Removal | Changes | Migration |\n|---|---|---|---|---|\n{rows}")
 }
 
 /// Describes the end of a version for the table.
 fn describe_end(version: &ApiVersion) -> String {
     match version.publication.sunset_on {
         Some(day) => format!("{day}"),
-        None => "no end date".to_owned(),
+        None => "no date set".to_owned(),
     }
 }
 
@@ -77,19 +77,19 @@ pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> 
     let to = newest.version.label;
     let difference = Difference::between(version, newest, lists);
     Some(format!(
-        "# From {from} to {to}\n\n{GENERATED}\n\n\
-         How to move a client from {from} to {to}. Both versions share the same records, so you can use them side by side until\n\
-         all requests have moved.{}\n\n\
+        "# Migration from {from} to {to}\n\n{GENERATED}\n\n\
+         This guide helps you move a client from {from} to {to}. Both versions share the same records, so you can use them\n\
+         side by side during the migration.{}\n\n\
          {}\n\n\
-         The tables are in the recommended order. Start with refused requests; changes that break nothing can wait.\n\
+         Work through the tables in this order. Changes that break nothing can wait.\n\
          Section numbers refer to the contract, `docs/api/README.md`.\n\n\
          {}\n\
          ## How to check\n\n\
-         - `POST /docs/translate`, `trainee-register version translate --from {from} --to {to} FILE` and the page\n\
-         \x20\x20`/docs/migrate?from={from}&to={to}` translate a body from {from} to {to}. They list every lost value and every rule\n\
-         \x20\x20that the body would break.\n\
-         - With `Prefer: validate-only`, a request to `/api/{to}` returns the result without changing anything.\n\
-         - With `Prefer: handling=strict`, unknown names are problems, so that no value is lost unnoticed.\n{}",
+         - Translate a body from {from} to {to} with `POST /docs/translate`, with\n\
+         \x20\x20`trainee-register version translate --from {from} --to {to} FILE` or on the page\n\
+         \x20\x20`/docs/migrate?from={from}&to={to}`. The result lists every lost value and every rule that the body would break.\n\
+         - Send requests to `/api/{to}` with `Prefer: validate-only` to see the result without changing anything.\n\
+         - Send requests with `Prefer: handling=strict`, so that unknown names are refused instead of ignored.\n{}",
         where_usable(newest.version),
         difference.counted(),
         difference.tables("##"),
@@ -103,7 +103,7 @@ fn where_usable(version: &ApiVersion) -> String {
         Status::Released => String::new(),
         Status::SandboxOnly => {
             format!(
-                "\n{} is available only in the sandbox. Migrate there first.",
+                "\n{} is available only in the sandbox. Migrate your sandbox client first.",
                 version.label
             )
         }
@@ -122,7 +122,7 @@ fn steps(version: &Served, versions: &Versions) -> String {
         return String::new();
     }
     format!(
-        "\n## Versions in between\n\nThe release notes describe the changes of each version: {}.\n",
+        "\n## Release notes\n\nThe release notes describe the changes in each version: {}.\n",
         links.join(", ")
     )
 }
@@ -130,11 +130,13 @@ fn steps(version: &Served, versions: &Versions) -> String {
 fn state(version: &ApiVersion) -> String {
     let publication = &version.publication;
     let mut state = match (publication.since, publication.status) {
-        (None, _) => "Not released, no end date.".to_owned(),
+        (None, _) => "Not released. No date is set.".to_owned(),
         (Some(since), Status::Released) => {
-            format!("Released on {since}, in the sandbox and in production.")
+            format!("Released on {since}. Available in the sandbox and in production.")
         }
-        (Some(since), Status::SandboxOnly) => format!("In the sandbox since {since}."),
+        (Some(since), Status::SandboxOnly) => {
+            format!("Available only in the sandbox, since {since}.")
+        }
     };
     if let Some(day) = publication.deprecated_on {
         state.push_str(&format!(" Deprecated from {day}."));

@@ -117,8 +117,7 @@ impl Wording {
             endpoint_in(heading).filter(|endpoint| !self.version.endpoints.has(*endpoint))?;
         let label = self.version.label;
         let instead = self.version.endpoints.counterpart(endpoint);
-        let instead =
-            instead.map_or_else(String::new, |other| format!(" It has `{other}` instead."));
+        let instead = instead.map_or_else(String::new, |other| format!(" Use `{other}` instead."));
         Some(format!("{label} does not have this endpoint.{instead}"))
     }
 

@@ -145,7 +145,7 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
         {
             if owner.value == *value {
                 let message = format!(
-                    "{} says the same as {}, and is left out",
+                    "{} has the same value as {} and is omitted",
                     truncated(key),
                     truncated(&owner.key)
                 );
@@ -184,7 +184,7 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
                     });
                 }
                 if !own {
-                    let message = format!("{key} is the name of another version for the field");
+                    let message = format!("{key} is another version's name for this field");
                     translator
                         .out
                         .notices
@@ -216,8 +216,7 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
         add_defaults::<R>(from, to, &cells, &mut gathered);
     }
     for name in gathered.incomplete() {
-        let message =
-            format!("{name} needs all of its values, and some of them are not in the body");
+        let message = format!("{name} needs all of its values, but the body has only some of them");
         translator
             .out
             .notices
@@ -329,7 +328,7 @@ fn add_loss(
     let same_as: Option<String> = same_as.map(Into::into);
     let message = match (why, &same_as) {
         (LossReason::Copy, Some(other)) => format!("{to} has no such copy of {other}"),
-        (LossReason::NameTaken, Some(other)) => format!("its name in {to} is taken by {other}"),
+        (LossReason::NameTaken, Some(other)) => format!("{other} already uses its name in {to}"),
         (LossReason::VersionField, _) => format!("only {from} has this field"),
         (LossReason::NotSet, _) => format!("no request of {to} can set this field"),
         (LossReason::NotShown | LossReason::Copy | LossReason::NameTaken, _) => {
@@ -362,7 +361,7 @@ fn report_unknown<R: TranslatedRecord>(
         || R::shape_at(to.version, position).is_some_and(|shape| shape.shows(key));
     if there {
         let message = format!(
-            "{key} is no field of {}, and is one of {}",
+            "{key} is not a field in {}, but is one in {}",
             translator.out.from, translator.out.to
         );
         translator
@@ -389,11 +388,15 @@ fn report_unknown<R: TranslatedRecord>(
     };
     let message = match nearest {
         Some(nearest) => format!(
-            "{} is no field of {}; did you mean {nearest}?",
+            "{} is not a field in {}; did you mean {nearest}?",
             truncated(key),
             translator.out.from
         ),
-        None => format!("{} is no field of {}", truncated(key), translator.out.from),
+        None => format!(
+            "{} is not a field in {}",
+            truncated(key),
+            translator.out.from
+        ),
     };
     translator.out.notices.push(Finding {
         nearest,

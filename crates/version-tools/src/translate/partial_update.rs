@@ -99,8 +99,7 @@ fn undecided_findings<R: WireRecord>(
         .map(|problem| {
             let at = path_in_message(version, &problem.at);
             let why = message(version, context.lists, problem);
-            let message =
-                format!("{at} {why}, unless the stored record says otherwise in {absent}");
+            let message = format!("{at} {why}, unless the stored values of {absent} allow it");
             Finding::new(path(version, &problem.at), MAY_BE_REFUSED, message)
         })
         .collect();
@@ -111,7 +110,7 @@ fn undecided_findings<R: WireRecord>(
     {
         let at = name(version, (*field).into());
         let message = format!(
-            "{at} may be refused by the rule {}, which {} does not have: {}; it depends on the stored record in {absent}",
+            "the rule {}, which {} does not have, may refuse {at}: {}; this also depends on the stored values of {absent}",
             rule.name,
             from.label,
             demand(rule, version),

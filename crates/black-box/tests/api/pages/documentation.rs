@@ -455,7 +455,7 @@ fn explorer_of_each_version_has_its_title_and_leads_to_the_documents_without_scr
         let label = served.label;
         let page = get(&register, &format!("/docs/{label}/")).is(200).text;
         for part in [
-            format!("<title>Explorer of {label} - "),
+            format!("<title>API explorer for {label} - "),
             "<html lang=\"en-GB\">".to_owned(),
             "name=\"viewport\"".to_owned(),
             format!("<h1>Trainee Register API {label}</h1>"),

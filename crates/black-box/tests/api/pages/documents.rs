@@ -395,8 +395,8 @@ fn the_search_finds_fields_codes_problems_rules_and_sections() {
                 format!("/docs/{label}/rules#funding_exists"),
             ),
             (
-                "mirror that stays right",
-                format!("/docs/{label}/guide#a-mirror-that-stays-right"),
+                "keep a mirror current",
+                format!("/docs/{label}/guide#keep-a-mirror-current"),
             ),
             ("retry-after", format!("/docs/{label}/contract/8-limits")),
         ] {

@@ -285,7 +285,7 @@ fn imports_are_listed_page_by_page_with_their_reports() {
     );
     let report = operator.open("/settings/imports/51").is(200).text;
     for words in [
-        "schools, by school import",
+        "schools (school import)",
         "A. Operator",
         "URN must be 6 digits",
         "data-name=\"Line\">7<",

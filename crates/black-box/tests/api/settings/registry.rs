@@ -41,7 +41,7 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
         trainee.id(),
         "Ashdown University (10012345)",
         "2026-10-05T09:00:00.000Z",
-        "data-name=\"Days\">3<",
+        "data-name=\"Days waiting\">3<",
     ] {
         assert!(queue.text.contains(words), "{words} in {}", queue.text);
     }
@@ -208,7 +208,7 @@ fn every_row_of_a_file_is_judged_as_if_alone() {
     // The report is among the imports, without a value.
     let import = operator.open("/settings/imports/1").is(200).text;
     assert!(
-        import.contains("trainees, by registry issue-trn") && import.contains("o@example.com"),
+        import.contains("trainees (registry issue-trn)") && import.contains("o@example.com"),
         "{import}"
     );
     for value in ["1234567", "7654321", "unknown", first.id(), second.id()] {

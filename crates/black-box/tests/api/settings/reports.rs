@@ -118,7 +118,7 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
     register.write_usage();
     let page = viewer.open("/settings/readiness").is(200).text;
     assert!(
-        page.contains("No writes are checked yet") && page.contains("You sent one request"),
+        page.contains("No writes have been checked yet") && page.contains("You sent one request"),
         "{page}"
     );
 
@@ -134,9 +134,7 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
     let page = viewer.open("/settings/readiness").is(200).text;
     let label = SERVED.last().unwrap().label;
     assert!(
-        page.contains(&format!(
-            "{label} would accept 50 % of your accepted writes"
-        )),
+        page.contains(&format!("{label} would accept 50 % of your recent writes")),
         "{page}"
     );
     assert!(
@@ -150,7 +148,7 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
     assert!(links_lead_somewhere(&viewer, &page) >= 3);
     assert!(!page.contains("2036-07-31"), "{page}");
     // What was sent has other names there.
-    let renamed = text_after(&page, "Fields with another name in", "</table>");
+    let renamed = text_after(&page, "Renamed fields in", "</table>");
     let (before, after) = (
         input::<Trainee>(SERVED[0], RENAMED),
         input::<Trainee>(SERVED.last().unwrap(), RENAMED),
@@ -190,7 +188,7 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
     let page = viewer(&register).open("/settings/readiness").is(200).text;
     let row = |monday: &str, checked: u8, valid: &str| {
         format!(
-            "<th scope=\"row\" data-name=\"Week from\">{monday}</th><td data-name=\"Writes checked\">{checked}</td>\
+            "<th scope=\"row\" data-name=\"Week starting\">{monday}</th><td data-name=\"Writes checked\">{checked}</td>\
              <td data-name=\"{newest} would accept\">{valid}</td>"
         )
     };
@@ -205,8 +203,8 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
 #[test]
 fn pages_say_when_nothing_is_logged_or_tried() {
     let words = [
-        "has switched off the log of requests",
-        "has switched off the checks of writes",
+        "has switched off the request log",
+        "has switched off write checks",
     ];
     let shown = |register: &Register| {
         let viewer = viewer(register);
@@ -244,9 +242,9 @@ fn readiness_names_what_belongs_to_other_versions() {
     let viewer = viewer(&register);
     let page = viewer.open("/settings/readiness").is(200).text;
     assert!(
-        page.contains("Names of other versions in requests"),
+        page.contains("Field names from other versions in requests"),
         "{page}"
     );
-    assert!(page.contains("data-name=\"Name\""), "{page}");
+    assert!(page.contains("data-name=\"Field name\""), "{page}");
     assert!(links_lead_somewhere(&viewer, &page) >= 3);
 }

@@ -152,7 +152,7 @@ fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
     let viewer = viewer(&register);
     let empty = viewer.open("/settings/requests").is(200).text;
     assert!(
-        empty.contains("No request was refused since 2026-09-28T09:00:00.000Z"),
+        empty.contains("No request has been refused since 2026-09-28T09:00:00.000Z"),
         "{empty}"
     );
     assert!(empty.contains("There are no requests yet"));
@@ -174,7 +174,7 @@ fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
     let page = viewer.open("/settings/requests").is(200).text;
     let most = text_after(&page, "id=\"refused\"", "id=\"find\"");
     assert!(
-        most.contains("Of 3 refused requests since 2026-09-28"),
+        most.contains("covers 3 refused requests since 2026-09-28"),
         "{most}"
     );
     let rows: Vec<&str> = most.split("<tr>").skip(2).collect();
@@ -201,7 +201,8 @@ fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
         found.contains(">first<") && found.contains(">second<") && !found.contains(">third<"),
         "{found}"
     );
-    let newest = text_after(rows[1], "data-name=\"Newest\"><a href=\"", "\"").replace("&#38;", "&");
+    let newest =
+        text_after(rows[1], "data-name=\"Newest request\"><a href=\"", "\"").replace("&#38;", "&");
     assert_eq!(ids(&viewer.open(&newest).is(200)), ["third"]);
 }
 

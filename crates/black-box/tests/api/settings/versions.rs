@@ -63,15 +63,15 @@ fn a_version_that_nobody_used_can_be_removed_once_the_counts_go_back_far_enough(
     let operator = operator(&register);
     let (oldest, newest) = (SERVED[0].label.to_string(), SERVED.last().unwrap());
     let shown = || verdict(&operator.open("/settings/versions").is(200).text, &oldest);
-    assert_eq!(shown(), "unknown, counts are too recent");
+    assert_eq!(shown(), "unknown, not enough data yet");
     register.api(newest).get("/info").is(200);
     register.write_usage();
-    assert_eq!(shown(), "unknown, counts are too recent");
+    assert_eq!(shown(), "unknown, not enough data yet");
     register.clock.set("2026-11-02T09:00:00Z");
     let later = self::operator(&register);
     assert_eq!(
         verdict(&later.open("/settings/versions").is(200).text, &oldest),
-        "unknown, counts are too recent"
+        "unknown, not enough data yet"
     );
     register.clock.set("2026-11-03T09:00:00Z");
     let later = self::operator(&register);

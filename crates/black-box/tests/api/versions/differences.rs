@@ -541,7 +541,7 @@ fn what_is_written_about_versions_is_shown_as_pages() {
         .is(200);
     assert!(
         page.text
-            .contains(&format!("<h1>From {oldest} to {newest}</h1>"))
+            .contains(&format!("<h1>Changes from {oldest} to {newest}</h1>"))
     );
     let text = register.request("GET", &pair).page().is(200);
     assert_eq!(

@@ -52,7 +52,7 @@ impl fmt::Display for WrongClock {
             Self::BehindRegister { now, changed } => {
                 write!(
                     formatter,
-                    "the clock is at {}, but the register was last changed at {}",
+                    "this machine's clock shows {}, but the register was last changed at {}",
                     time(now),
                     time(changed)
                 )
@@ -60,7 +60,7 @@ impl fmt::Display for WrongClock {
             Self::ApartFromServer { now, server } => {
                 write!(
                     formatter,
-                    "the clock is at {}, but the clock of the database server is at {}",
+                    "this machine's clock shows {}, but the database server's clock shows {}",
                     time(now),
                     time(server)
                 )
@@ -68,7 +68,7 @@ impl fmt::Display for WrongClock {
             Self::BehindProgram { now, program } => {
                 write!(
                     formatter,
-                    "the clock is at {}, but the program file is from {}",
+                    "this machine's clock shows {}, but the program file is from {}",
                     time(now),
                     time(program)
                 )

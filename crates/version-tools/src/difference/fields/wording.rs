@@ -63,7 +63,7 @@ fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
 /// Describes a part of a joined text.
 fn place(index: usize, separator: &str, text: &str) -> String {
     format!(
-        "part {} of the text `{text}`, which has the separator `{separator}`",
+        "part {} of the text in `{text}`, separated by `{separator}`",
         index + 1
     )
 }
@@ -93,9 +93,7 @@ fn request(
         FieldChangeKind::Renamed { before, after } => (
             Effect::RecordedDifferently,
             format!("In requests, `{before}` is renamed to `{after}`."),
-            format!(
-                "Send `{after}` instead of `{before}`. The name `{before}` has another meaning or none."
-            ),
+            format!("Send `{after}` instead of `{before}`. `{before}` no longer sets this field."),
         ),
         FieldChangeKind::Removed {
             name,
@@ -111,7 +109,7 @@ fn request(
         } => (
             Effect::RecordedDifferently,
             format!("Requests no longer have `{name}`. {meaning}"),
-            format!("Stop sending `{name}`. {to} does not record it."),
+            format!("Stop sending `{name}`. {to} does not store it."),
         ),
         FieldChangeKind::Added { name, .. } => (
             Effect::NewlyPossible,
@@ -172,7 +170,7 @@ fn request(
         FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => (
             Effect::WorthKnowing,
             format!("Requests can omit `{name}`."),
-            "Nothing to do.".to_owned(),
+            "You do not need to do anything.".to_owned(),
         ),
     }
 }
@@ -234,7 +232,7 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
         } => (
             Effect::ReadDifferently,
             format!("Responses no longer have `{name}`. {meaning}"),
-            format!("Stop reading `{name}`. No single field of {to} replaces it."),
+            format!("Stop reading `{name}`. No single field in {to} replaces it."),
         ),
         FieldChangeKind::Added {
             name,
@@ -256,13 +254,13 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
         ),
         FieldChangeKind::LeftOutWhenUnset { name } => (
             Effect::ReadDifferently,
-            format!("Responses omit `{name}` while it has no value."),
-            format!("Read an absent `{name}` as null."),
+            format!("Responses omit `{name}` if it has no value."),
+            format!("Treat a missing `{name}` as null."),
         ),
         FieldChangeKind::AlwaysShown { name } => (
             Effect::WorthKnowing,
-            format!("Responses have `{name}` even without a value."),
-            format!("Read null in `{name}` as no value."),
+            format!("Responses include `{name}` even if it has no value."),
+            format!("Treat null in `{name}` as no value."),
         ),
     }
 }

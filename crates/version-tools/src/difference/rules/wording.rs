@@ -51,12 +51,12 @@ fn dropped(rule: &RuleSummary, from: Label, to: Label) -> (Effect, String, Strin
         RuleStage::Check => (
             Effect::NewlyPossible,
             format!("Removed rule {title}: {demand}."),
-            format!("You can send values that {from} refuses for this reason."),
+            format!("You can send values that break this rule of {from}."),
         ),
         RuleStage::Adjust => (
             Effect::RecordedDifferently,
             format!("Removed adjustment {title}: {demand}."),
-            format!("Send the values to record. {to} does not adjust them."),
+            format!("Send the values that you want to store. {to} does not adjust them."),
         ),
         RuleStage::Gate => (
             Effect::NewlyPossible,
@@ -79,7 +79,7 @@ fn replaced(
         return (
             Effect::NewlyPossible,
             summary,
-            "You can omit what is no longer required.".to_owned(),
+            "You can omit values that are no longer required.".to_owned(),
         );
     }
     match (before.stage, after.stage) {
@@ -118,10 +118,7 @@ fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
 
 /// Returns advice about a check, with the other fields that the rule reads.
 fn check(rule: &RuleSummary) -> String {
-    let mut checked = format!(
-        "Check your values: {}. Other values are refused.",
-        demand(rule)
-    );
+    let mut checked = "Send only values that follow this rule. Others are refused.".to_owned();
     if let Some(instead) = value_in_place(rule.name) {
         checked.push_str(&format!(" {instead}"));
     }
