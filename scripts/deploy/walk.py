@@ -317,7 +317,7 @@ def main():
         prometheus.terminate()
         prometheus.wait()
 
-    # The primary is lost: what the README says.
+    # Failover as described in the README.
     nodes["postgres-0"].send_signal(subprocess.signal.SIGQUIT)
     nodes["postgres-0"].wait()
     nodes["postgres-1"].send_signal(subprocess.signal.SIGINT)

@@ -34,7 +34,7 @@ mod version;
 /// The heading of the options of all commands.
 const COMMON_OPTIONS: &str = "Common options";
 
-/// Runs and manages a Trainee Register
+/// Run and manage a Trainee Register
 #[derive(Debug, Parser)]
 #[command(name = "trainee-register", version, max_term_width = 100)]
 pub struct CommandLine {
@@ -48,7 +48,8 @@ pub struct CommandLine {
         default_value_t
     )]
     log_format: LogFormat,
-    /// Log the actions of a command on a terminal, too; elsewhere they are always logged
+    /// Log completed actions as well as warnings and errors; this is the default for `serve`, and
+    /// if standard error is not a terminal
     #[arg(short, long, help_heading = COMMON_OPTIONS, global = true, env = "REGISTER_VERBOSE")]
     verbose: bool,
     #[command(flatten)]
@@ -62,34 +63,35 @@ pub struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the API in all versions, with its documentation and settings
+    /// Run the server: API, documentation and settings pages
     Serve(Box<serve::Serve>),
-    /// Update the database schema, or return to an earlier one
+    /// Update the database schema, or revert migrations
     Migrate(maintenance::migrate::Migrate),
-    /// Write a backup of a SQLite database; a server may run
+    /// Back up a SQLite database; servers can keep running
     ///
-    /// The backup is a consistent snapshot. It is checked and synced to the disk before the command
-    /// ends. For PostgreSQL the command prints which tool to use.
+    /// The backup is a consistent snapshot. The command checks the backup and syncs it to disk. For
+    /// PostgreSQL, the command prints which tool to use.
     Backup(maintenance::backups::Backup),
-    /// Replace a SQLite database with a backup; no server may run
+    /// Replace a SQLite database with a backup; stop all servers first
     ///
-    /// The backup is checked first and is not changed. The schema of the restored database is
-    /// updated. For PostgreSQL the command prints which tool to use.
+    /// The command checks the backup, does not change it, and updates the restored database's
+    /// schema. For PostgreSQL, the command prints which tool to use.
     Restore(maintenance::backups::Restore),
-    /// Check the data for errors; a server may run
+    /// Check the stored data for errors; servers can keep running
     ///
-    /// Checks the database file, references between rows, the form of each record in every version,
-    /// values, and states against dates. Prints one line per problem, with the identifier of the
-    /// trainee and no personal data. The exit status is 1 if there is a problem. Trainees are read
-    /// in portions, so no transaction stays open for long; --part and --pause spread the work.
+    /// Checks the database file, references between rows, each record's form in every version,
+    /// values, and whether states match dates. Prints one line per problem, with the trainee's
+    /// identifier but no personal data. The exit status is 1 if there is a problem. Trainees are
+    /// read in batches with short transactions. To spread the load, use --part and --pause.
     Check(maintenance::check::Check),
     /// Copy a register to another database
     ///
-    /// Copies all rows with their keys and compares each row at the end; the exit status is 1 if
-    /// one differs. No server may write to the source during the copy: such writes are reported as
-    /// differences. The source is not changed, and its schema must be current. The target must be
-    /// empty; it is locked until the copy is complete, and its schema is updated. An interrupted
-    /// copy starts again with an empty database. The environment stays the same.
+    /// Copies all rows with their keys, then compares each row. The exit status is 1 if a row
+    /// differs. First stop all servers that write to the source: writes during the copy are
+    /// reported as differences. The source does not change, and its schema must be current. The
+    /// target must be empty. It is locked until the copy is complete, and its schema is updated.
+    /// After an interrupted copy, start again with an empty database. The environment stays the
+    /// same.
     Copy(maintenance::copy::Copy),
     /// Add, rename, list, close and reopen providers
     #[command(subcommand)]
@@ -109,38 +111,42 @@ enum Command {
     /// List imports and their refused rows
     #[command(subcommand)]
     Import(imports::ImportCommand),
-    /// Erase trainees permanently, and list erasures
+    /// Permanently erase trainees, and list erasures
     #[command(subcommand)]
     Trainee(records::trainees::TraineeCommand),
-    /// Perform registry actions: TRNs, awards, reinstatements, corrections
+    /// Issue TRNs, confirm awards, reinstate trainees, make corrections
     #[command(subcommand)]
     Registry(records::registry::RegistryCommand),
     /// Export the built-in code lists
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
-    /// Report which versions, endpoints and names providers use
+    /// Count each provider's requests by API version and endpoint
+    ///
+    /// Use the report before you deprecate or remove a version. It also counts requests to
+    /// deprecated endpoints, and requests with field names of other versions.
     Usage(accounts::usage::Usage),
-    /// Show requests of a provider, and why they were refused
+    /// Show a provider's requests and the reasons for refusals
     #[command(subcommand)]
     Request(accounts::requests::RequestCommand),
-    /// Print the history of a trainee, with old and new values
+    /// Print a trainee's history, with old and new values
     ///
-    /// If older history was removed, prints the date that the remaining entries begin at.
+    /// Each entry shows the time, the operation, who made the change, and the changed fields. If
+    /// older entries were removed, the output gives the cut-off date.
     Audit(records::audit::Audit),
-    /// Remove the history of past months
+    /// Remove trainees' history of past months
     #[command(subcommand)]
     History(records::history::HistoryCommand),
     /// Add invented data to a sandbox
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
-    /// Compare, describe and translate between API versions
+    /// Compare API versions, and translate bodies between them
     #[command(subcommand)]
     Version(version::VersionCommand),
-    /// Print a script that completes commands in a shell
+    /// Print a shell completion script
     Completions(program::Completions),
-    /// Write manual pages into a folder
+    /// Write the manual pages into a folder
     Man(program::Man),
-    /// Write the documents that are generated from the code
+    /// Generate documents from the code, for developers
     Docs(maintenance::documents::Docs),
 }
 

@@ -84,7 +84,7 @@ pub enum CommandError {
         error: ImportError,
     },
     /// A file was processed, but its report could not be stored.
-    #[error("the rows were processed, but the report of the import was not stored: {}", Causes(.0))]
+    #[error("the rows were processed, but the import report was not stored: {}", Causes(.0))]
     ImportNotStored(#[source] StorageError),
     /// Rows of a file were refused; the others were imported.
     #[error("rows refused: {0}; all others were imported")]
@@ -120,13 +120,13 @@ pub enum CommandError {
     #[error("nothing was erased: not confirmed")]
     NotConfirmed,
     /// Trainees were erased, but the space of deleted rows could not be reclaimed.
-    #[error("erased, but the files of the database may still contain deleted data: repeat the same command: {}", Causes(.0))]
+    #[error("erased, but the database files may still contain deleted data; run the same command again: {}", Causes(.0))]
     SpaceNotReclaimed(#[source] StorageError),
     /// A backup was not restored, because erasures of the replaced database cannot be repeated in
     /// it.
     #[error(
-        "nothing was replaced: erasures that cannot be repeated in the backup: {0}; keep the list that \
-         `trainee-register trainee erasures --output csv` writes, and restore to another database, or move the present one away"
+        "nothing was replaced: erasures that cannot be repeated in the backup: {0}; save the output of \
+         `trainee-register trainee erasures --output csv`, then restore to another database, or move the current one away"
     )]
     ErasuresWouldBeLost(usize),
     /// Rows of a file were refused; the others were processed.
@@ -180,7 +180,7 @@ pub enum CommandError {
     #[error("no import has the number {0}")]
     UnknownImport(i64),
     /// The user to change has no access any more.
-    #[error("user {id} was {}: `user list` shows when", if *.is_erased { "erased" } else { "removed" })]
+    #[error("user {id} was {}; for the date, see `user list`", if *.is_erased { "erased" } else { "removed" })]
     UserEnded {
         /// The number of the user.
         id: i64,
@@ -200,7 +200,7 @@ pub enum CommandError {
     #[error("cannot draw the chart: {0}")]
     Chart(#[source] askama::Error),
     /// Writing an answer failed.
-    #[error("cannot write the answer: {0}")]
+    #[error("cannot write the output as JSON: {0}")]
     Unwritable(#[source] serde_json::Error),
 }
 
@@ -209,7 +209,7 @@ fn other_length(identifier: &str) -> String {
     if identifier.chars().count() == IDENTIFIER_LENGTH {
         return String::new();
     }
-    format!("; an identifier that the register gives has {IDENTIFIER_LENGTH} characters")
+    format!("; identifiers created by the register have {IDENTIFIER_LENGTH} characters")
 }
 
 /// The exit status of a program that gets SIGPIPE (128 and the signal number).

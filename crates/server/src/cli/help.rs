@@ -44,17 +44,17 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "backup",
         "/backup/register.db",
-        "Write a backup beside a running server",
+        "Back up while a server runs",
     ),
     (
         "restore",
         "/backup/register.db",
-        "Restore a backup while no server runs",
+        "Restore a backup after stopping all servers",
     ),
     (
         "check",
         "--part 1/4 --pause 50",
-        "Check a quarter of the trainees, with pauses",
+        "Check the first quarter of the trainees, with pauses",
     ),
     (
         "copy",
@@ -76,12 +76,8 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         "--output json",
         "List all providers as JSON",
     ),
-    (
-        "provider close",
-        "10012345",
-        "Refuse all tokens of a provider",
-    ),
-    ("provider reopen", "10012345", "Accept its tokens again"),
+    ("provider close", "10012345", "Close a provider"),
+    ("provider reopen", "10012345", "Reopen a provider"),
     (
         "token issue",
         "--provider 10012345 --name \"Student records\"",
@@ -101,7 +97,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "user invite",
         "--provider 10012345 --email a@example.ac.uk",
-        "Invite a user of a provider",
+        "Invite a user for a provider",
     ),
     (
         "user invite",
@@ -118,13 +114,13 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "user erase",
         "1 --reason \"request 17\"",
-        "Erase the address of user 1",
+        "Erase the e-mail address of user 1",
     ),
     ("user sign-out", "1", "End the sessions of user 1"),
     (
         "user activity",
         "--since 2026-01-01",
-        "Show what was done since a day",
+        "Show activity since 1 January 2026",
     ),
     ("school import", "schools.csv", "Import schools"),
     (
@@ -152,7 +148,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "registry award",
         "--from-file awards.csv",
-        "Confirm the awards of a file",
+        "Confirm awards for trainees in a file",
     ),
     (
         "registry reinstate",
@@ -177,23 +173,27 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "registry queue",
         "--for award",
-        "List the trainees awaiting an award",
+        "List trainees awaiting an award",
     ),
     (
         "reference-data export",
         "lists",
         "Write the code lists into a folder",
     ),
-    ("usage", "--provider 10012345", "Show what a provider uses"),
+    (
+        "usage",
+        "--provider 10012345",
+        "Count a provider's requests",
+    ),
     (
         "usage export",
         "--provider 10012345 --months 6",
-        "Write the use of six months as CSV",
+        "Print counts of six months as CSV",
     ),
     (
         "request list",
         "--provider 10012345 --status 422",
-        "List refused requests",
+        "List requests refused with status 422",
     ),
     (
         "request refused",
@@ -208,7 +208,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "history remove",
         "--before 2026-01",
-        "Remove the history before 2026",
+        "Remove the history before January 2026",
     ),
     (
         "sandbox seed",
@@ -223,13 +223,13 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "version difference",
         "--from OLDEST --to NEWEST",
-        "Show what changes for a client",
+        "Show changes between two versions",
     ),
     ("version openapi", "NEWEST", "Print an OpenAPI document"),
     (
         "version readiness",
         "OLDEST",
-        "Show who still uses a version",
+        "Show providers still using a version",
     ),
     (
         "version translate",
@@ -288,7 +288,7 @@ const SERVE_HEADINGS: &[(&str, &[&str])] = &[
         &["read_connections", "write_connections"],
     ),
     ("Sandbox registry", &["registry", "registry_delay"]),
-    ("Observation", &["shadow_share", "request_log"]),
+    ("Monitoring", &["shadow_share", "request_log"]),
     (
         "Settings pages",
         &["settings", "operator_pages", "settings_url"],
@@ -314,7 +314,7 @@ pub(super) fn with_help(command: Command) -> Command {
     let list = list_commands(&command);
     let command = command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\nOptions:\n{{options}}\n\n\
-         Run `{name} help COMMAND` for the options and examples of a command.\n"
+         Run `{name} help COMMAND` for a command's options and examples.\n"
     ));
     let command = add_examples(command, &name, "");
     command.mut_subcommand("serve", |mut serve| {

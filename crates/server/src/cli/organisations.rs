@@ -14,7 +14,7 @@ use crate::cli::{output, progress};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchoolCommand {
-    /// Import schools from a file; servers may keep running
+    /// Import schools from a CSV file; servers can keep running
     ///
     /// The file is CSV with a header row, in UTF-8 or Windows-1252, such as the national extract of
     /// schools. The columns `URN` (6 digits), `EstablishmentName`, `Postcode` and
@@ -22,15 +22,15 @@ pub(super) enum SchoolCommand {
     /// open if its status begins with `Open`. Rows with a reserved URN (000000, 900000, 900010,
     /// 900020 or 900030) are refused.
     ///
-    /// Schools are identified by URN. Schools missing in the file do not change; nothing is
-    /// removed. Refused rows are reported with their lines, the other rows are imported, and the
-    /// exit status is 1. The same file can be imported again at any time.
+    /// Schools are identified by URN. Schools missing from the file do not change. If rows are
+    /// refused, the command prints their line numbers, imports the other rows, and exits with
+    /// status 1. The same file can be imported again at any time.
     Import(Import),
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PartnerCommand {
-    /// Import training partners from a file; servers may keep running
+    /// Import training partners from a CSV file; servers can keep running
     ///
     /// The file is CSV with a header row, in UTF-8 or Windows-1252. The columns `URN` (6 digits),
     /// `UKPRN` (8 digits) and `Name` are read, in any order; other columns are ignored. Each row
@@ -38,8 +38,8 @@ pub(super) enum PartnerCommand {
     /// 900030), or with the UKPRN of another training partner, are refused.
     ///
     /// Training partners are identified by URN, or by UKPRN if they have no URN. Training partners
-    /// missing in the file do not change; nothing is removed. Refused rows are reported with their
-    /// lines, the other rows are imported, and the exit status is 1. The same file can be imported
+    /// missing from the file do not change. If rows are refused, the command prints their line
+    /// numbers, imports the other rows, and exits with status 1. The same file can be imported
     /// again at any time.
     Import(Import),
 }
@@ -48,7 +48,7 @@ pub(super) enum PartnerCommand {
 pub(super) struct Import {
     #[command(flatten)]
     database: Database,
-    /// File to import
+    /// CSV file to import
     file: PathBuf,
 }
 

@@ -73,7 +73,7 @@ pub(super) enum ReportFormat {
 /// The option of commands that print a list.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct ListOutput {
-    /// Format of the output
+    /// Output format
     #[arg(long, env = "REGISTER_OUTPUT", value_enum, default_value_t = ListFormat::Table)]
     output: ListFormat,
 }
@@ -81,7 +81,7 @@ pub(super) struct ListOutput {
 /// The option of commands that print a report.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct ReportOutput {
-    /// Format of the output
+    /// Output format
     #[arg(long, env = "REGISTER_OUTPUT", value_enum, default_value_t = ReportFormat::Table)]
     output: ReportFormat,
 }

@@ -10,10 +10,10 @@ use super::CommandError;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ReferenceDataCommand {
-    /// Write the built-in code lists into a folder, one file each
+    /// Write the built-in code lists into a folder, one file per list
     ///
-    /// Change files, delete the files of lists that should not change, and start `serve
-    /// --reference-data` with the folder. Existing files are not overwritten.
+    /// To replace code lists, edit their files, delete the other files, and start `serve` with
+    /// --reference-data and the folder. Existing files are not overwritten.
     Export {
         /// Folder to write into; created if it does not exist
         #[arg(value_name = "DIR")]

@@ -21,8 +21,8 @@ pub(super) enum SandboxCommand {
         /// Number of trainees to add
         #[arg(long, value_name = "N", env = "REGISTER_TRAINEES", value_parser = whole::<usize>)]
         trainees: usize,
-        /// Seed of the random data; the same seed gives the same trainees on the same day, and can
-        /// be used once per register
+        /// Seed of the random data; the same seed creates the same trainees on the same date; use
+        /// each seed once per register
         #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1, value_parser = whole::<u64>)]
         seed: u64,
         #[command(flatten)]

@@ -57,14 +57,14 @@ pub(super) struct Serve {
     database: Database,
     #[command(flatten)]
     bounds: Bounds,
-    /// Address and port to listen on
+    /// Address and port to listen on for clients
     #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = LISTEN)]
     listen: String,
-    /// Address and port for operators, with metrics and health; port 0 chooses a free port, "off"
-    /// disables it
+    /// Address and port for operators, with metrics and health checks; port 0 chooses a free port,
+    /// "off" disables the listener
     #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = OPERATOR_LISTEN)]
     operator_listen: String,
-    /// Versions to serve, separated by commas [default: all]
+    /// API versions to serve, separated by commas [default: all]
     #[arg(
         long,
         value_name = "LABELS",
@@ -74,23 +74,22 @@ pub(super) struct Serve {
     versions: Vec<String>,
     #[command(flatten)]
     code_lists: CodeLists,
-    /// Maximum number of requests per token and window; 0 for no limit [default: 100 in production,
-    /// 0 in the sandbox]
+    /// Maximum number of requests per token in each --rate-window; 0 for no limit [default: 100 in
+    /// production, 0 in the sandbox]
     #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT", value_parser = whole::<u32>)]
     rate_limit: Option<u32>,
-    /// Length of the window of --rate-limit, in seconds
+    /// Time window of --rate-limit, in seconds
     #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60",
         value_parser = positive::<NonZeroU32>)]
     rate_window: NonZeroU32,
-    /// Maximum number of requests per address and minute for public pages, their files and
+    /// Maximum number of requests per client address and minute to public pages, their files and
     /// documents; 0 for no limit
     #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600", value_parser = whole::<u32>)]
     page_rate_limit: u32,
-    /// Whether the server simulates the registry: issues TRNs and confirms awards (sandbox only)
-    /// [default: on]
+    /// Simulate the registry: issue TRNs and confirm awards (sandbox only) [default: on]
     #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
     registry: Option<Switch>,
-    /// Seconds between submission and TRN, and between recommendation and award (sandbox only)
+    /// Seconds until the simulated registry issues a TRN or confirms an award (sandbox only)
     /// [default: 10]
     #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY", value_parser = whole::<u32>)]
     registry_delay: Option<u32>,
@@ -99,8 +98,8 @@ pub(super) struct Serve {
     #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
         value_parser = between::<u8>(0, 100))]
     shadow_share: u8,
-    /// Whether to log the requests of each provider for `request list`: refused ones for 30 days,
-    /// and the latest accepted ones
+    /// Log each provider's requests for `request list`: refused requests for 30 days, and recent
+    /// accepted requests
     #[arg(
         long,
         value_name = "on|off",
@@ -112,7 +111,8 @@ pub(super) struct Serve {
     settings: SettingsOptions,
     #[command(flatten)]
     openid: OpenIdOptions,
-    /// Create a demo provider and print a token, sign-in links and a first request (sandbox only)
+    /// Create a demo provider, and print a token, sign-in links and an example request (sandbox
+    /// only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
 }

@@ -13,25 +13,25 @@ mod translate;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum VersionCommand {
-    /// Compare the served versions with their contracts, and report breaking changes
+    /// Compare served versions with their committed contracts, and report breaking changes
     Check(check::Check),
-    /// Show what changes for a client between two versions, and how to migrate
+    /// Show the changes between two versions, and how clients migrate
     Difference(difference::Difference),
     /// Print the OpenAPI document of a version
     Openapi(openapi::OpenApi),
-    /// Show who still uses a version, what they must change, and how many of their writes the
-    /// newest version would accept
+    /// Show which providers still use a version, and how ready they are to migrate
+    ///
+    /// The report lists necessary changes, and how many writes the newest version would accept.
     Readiness(readiness::Readiness),
-    /// Translate bodies from one version to another, and report lost values and problems
+    /// Translate request or reply bodies to another version, and report lost values and problems
     ///
-    /// The file contains one body, an array of bodies, or one body per line. Bodies are of requests
-    /// or replies, with or without `data` around them. Translated bodies go to standard output.
-    /// Renamed fields, lost values and problems in the other version go to standard error. The
-    /// command uses no register: schools and training partners with well-formed numbers count as
-    /// known.
+    /// The file contains one body, an array of bodies, or one body per line. The `data` key around
+    /// a body is optional. Translated bodies go to standard output; renamed fields, lost values and
+    /// problems go to standard error. The command uses no database: schools and training partners
+    /// with well-formed numbers count as known.
     ///
-    /// The exit status is 1 if a value is lost or a body has a problem, otherwise 0. The bodies are
-    /// printed in both cases.
+    /// The exit status is 1 if a value is lost or a body has a problem, otherwise 0. In both cases
+    /// the bodies are printed.
     Translate(translate::Translate),
 }
 

@@ -343,7 +343,7 @@ fn filters_that_can_match_nothing_are_refused() {
         (
             "--request-id",
             "none",
-            "no request with the identifier none was found; an identifier that the register gives has 24",
+            "no request with the identifier none was found; identifiers created by the register have 24",
         ),
         ("--code", "nonsense", "no problem has this code"),
         ("--token", "99", "no token has this number"),

@@ -150,7 +150,7 @@ fn command_of_another_user_names_the_file_and_the_user_to_run_it_as() {
             &ended,
             &[
                 file.to_str().unwrap(),
-                "run the command as the user of the service",
+                "run the command as the service user",
             ],
         );
     }
@@ -212,7 +212,7 @@ fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_w
         let texts = [
             file.to_str().unwrap(),
             "database is read-only",
-            "run the command as the user of the service",
+            "run the command as the service user",
         ];
         require_one_line(&ended, &texts);
     }

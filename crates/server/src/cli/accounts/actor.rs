@@ -17,7 +17,7 @@ const SUDO_USER: &str = "SUDO_USER";
 /// The option with the user who runs the command.
 #[derive(Debug, Args)]
 pub(crate) struct By {
-    /// Name of the person who runs the command, for the log, histories and lists [default: the
+    /// Name of the person who runs the command, recorded in the log and with changes [default: the
     /// system user; with sudo, the calling user]
     #[arg(long = "by", id = "by", global = true, help_heading = crate::cli::COMMON_OPTIONS, value_name = "NAME", env = "REGISTER_BY", value_parser = name_or_blank)]
     by: Option<String>,

@@ -10,7 +10,7 @@ use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProviderCommand {
-    /// Add a provider; issue a token for it afterwards
+    /// Add a provider; next, issue its token with `token issue`
     Add {
         #[command(flatten)]
         database: Database,
@@ -47,7 +47,7 @@ pub(crate) enum ProviderCommand {
         #[arg(value_parser = ukprn)]
         ukprn: String,
     },
-    /// Reopen a closed provider: accept its tokens again, unless they have expired or been revoked
+    /// Reopen a closed provider, and accept its valid tokens again
     Reopen {
         #[command(flatten)]
         database: Database,

@@ -19,14 +19,14 @@ use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestCommand {
-    /// List requests of a provider, newest first: refused ones of 30 days, and the latest accepted
-    /// ones
+    /// List a provider's requests, newest first: refused requests of the last 30 days, and recent
+    /// accepted requests
     ///
-    /// Each line shows the request, the status, and the codes and fields of problems in the names
-    /// of the request's version, without any content of bodies. The command prints 50 requests, and
-    /// the option that continues the list.
+    /// Each line shows the request, its status, and its problems' codes and field names, without
+    /// content of bodies. The command prints 50 requests. To continue the list, add the --after
+    /// option that the command prints.
     List(Box<List>),
-    /// Show the most frequent refusals of the last seven days, with links to the documentation
+    /// List the most frequent refusals of the last seven days, with documentation links
     Refused {
         #[command(flatten)]
         database: Database,
@@ -45,7 +45,7 @@ pub(crate) struct List {
     /// UKPRN of the provider
     #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_LIST_PROVIDER", value_parser = ukprn)]
     provider: String,
-    /// Only requests answered at this time or later
+    /// Only requests answered at this time or later, such as 2026-10-05T09:00:00Z
     #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_LIST_FROM", value_parser = time)]
     from: Option<DateTime<Utc>>,
     /// Only requests answered before this time
@@ -54,25 +54,25 @@ pub(crate) struct List {
     /// Only refused or only accepted requests
     #[arg(long, env = "REGISTER_REQUEST_LIST_OUTCOME", value_enum)]
     outcome: Option<OutcomeOption>,
-    /// Only replies with this status, such as 422 or 4xx
+    /// Only requests with this reply status, such as 422 or 4xx
     #[arg(long, env = "REGISTER_REQUEST_LIST_STATUS", value_parser = statuses)]
     status: Option<RangeInclusive<u16>>,
     /// Only requests to this endpoint, such as "POST /trainees"
     #[arg(long, env = "REGISTER_REQUEST_LIST_ENDPOINT", value_parser = endpoint)]
     endpoint: Option<String>,
-    /// Only requests to this version of the API
+    /// Only requests to this API version
     #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_LIST_VERSION", value_parser = version)]
     version: Option<String>,
-    /// Only requests with this token, by its number in `token list`
+    /// Only requests with this token number; see `token list`
     #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_TOKEN", value_parser = id)]
     token: Option<i64>,
-    /// Only requests with a problem of this code
+    /// Only requests with this problem code
     #[arg(long, env = "REGISTER_REQUEST_LIST_CODE", value_parser = code)]
     code: Option<String>,
     /// Only the request with this identifier
     #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_REQUEST_ID")]
     request_id: Option<String>,
-    /// Only requests after this position in the list, as printed by the command
+    /// Continue the list after this position, printed by the previous command
     #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_LIST_AFTER")]
     after: Option<LogPosition>,
     #[command(flatten)]
@@ -124,7 +124,7 @@ impl RequestCommand {
                 let newest = if most.is_complete {
                     ""
                 } else {
-                    ", only the newest are counted"
+                    "; only the newest requests are counted"
                 };
                 output.note(format_args!(
                     "\nsince {}: refused requests {}{newest}",

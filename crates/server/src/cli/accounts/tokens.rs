@@ -12,36 +12,37 @@ use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Issue a token and print it; the token cannot be shown again
+    /// Issue an API token and print it; the token cannot be shown again
     Issue {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider
         #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_ISSUE_PROVIDER", value_parser = ukprn)]
         provider: String,
-        /// Use of the token, such as the name of a student record system
+        /// Name of the token, such as the system that uses it
         #[arg(long, env = "REGISTER_TOKEN_ISSUE_NAME")]
         name: String,
         #[command(flatten)]
         made: Made,
     },
-    /// Replace a token: issue and print a new one with the same name; both are valid for some days
+    /// Replace a token: print a new token with the same name, and let the old token expire after
+    /// --overlap days
     ///
-    /// During these days the provider can switch its software to the new token without refused
-    /// requests. Then the old token expires, or at its own expiry date if that is earlier.
+    /// During the overlap both tokens are valid, so that the provider can switch without refused
+    /// requests. Then the old token expires, or earlier on its own expiry date.
     Rotate {
         #[command(flatten)]
         database: Database,
         /// Number of the old token in `token list`
         #[arg(value_parser = id)]
         id: i64,
-        /// Days during which the old token stays valid, including today
+        /// Number of days that the old token stays valid, including today
         #[arg(long, value_name = "DAYS", env = "REGISTER_OVERLAP", default_value = "7", value_parser = whole::<u64>)]
         overlap: u64,
         #[command(flatten)]
         made: Made,
     },
-    /// List all tokens, without their secrets
+    /// List tokens, without their secrets
     List {
         #[command(flatten)]
         database: Database,
@@ -67,7 +68,7 @@ pub(crate) enum TokenCommand {
 /// The expiry of a new token.
 #[derive(Debug, Args)]
 pub(crate) struct Made {
-    /// First day when the new token is invalid, at most six months ahead [default: in six
+    /// Expiry date, when the new token becomes invalid; at most six months ahead [default: in six
     /// months]
     #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_EXPIRES", value_parser = date)]
     expires: Option<NaiveDate>,
@@ -113,7 +114,7 @@ impl TokenCommand {
                     session.rotate_token(id, &rotation)
                 })?;
                 eprintln!(
-                    "token {} expires on {}; `token revoke {}` revokes it earlier",
+                    "token {} expires on {}; to end it earlier, run `token revoke {}`",
                     old.id, old.expires_on, old.id
                 );
                 show(&token, &new)?;

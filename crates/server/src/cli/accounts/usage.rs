@@ -24,7 +24,7 @@ pub(crate) struct Usage {
     /// UKPRN of a provider [default: all providers]
     #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_PROVIDER", value_parser = ukprn)]
     provider: Option<String>,
-    /// First day of the report [default: the oldest kept counts, at most 400 days ago]
+    /// Start date of the report [default: the oldest stored count, at most 400 days ago]
     #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_SINCE", value_parser = date)]
     since: Option<NaiveDate>,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct Usage {
 
 #[derive(Debug, Subcommand)]
 enum UsageCommand {
-    /// Write the requests of a provider by month, version and endpoint, as CSV or as a chart
+    /// Print a provider's requests by month, version and endpoint, as CSV or a chart
     Export(Export),
 }
 
@@ -48,7 +48,7 @@ struct Export {
     #[arg(long, value_name = "MONTHS", env = "REGISTER_MONTHS", default_value = "12",
         value_parser = between(1, MAX_MONTHS))]
     months: u8,
-    /// Format of the file: csv for spreadsheets, svg for a chart of versions
+    /// Output format: csv for spreadsheets, svg for a bar chart
     #[arg(long, env = "REGISTER_USAGE_EXPORT_FORMAT", value_enum, default_value_t = ExportFormat::Csv)]
     format: ExportFormat,
 }

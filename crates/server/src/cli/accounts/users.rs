@@ -18,25 +18,24 @@ use crate::cli::{CommandError, Database, serve};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Print a sign-in link for a user; the link works once, within 15 minutes
+    /// Invite a user: print a sign-in link that works once, within 15 minutes
     ///
-    /// A user who already has access gets a new link and keeps the role. The new link replaces
-    /// unused links of the same user.
+    /// A user who already has access gets a new link and keeps the role. The user's earlier unused
+    /// links stop working.
     Invite {
         #[command(flatten)]
         database: Database,
         #[command(flatten)]
         invited: InvitedPerson,
-        /// Address of the settings pages as users see it, such as https://register.example
-        /// [default: the last address of `serve`]
+        /// Public address of the settings pages, such as https://register.example [default: the
+        /// address that `serve` last used]
         #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", value_parser = site)]
         settings_url: Option<String>,
-        /// Address of the operators' pages as operators see it [default: the last address of
-        /// `serve`]
+        /// Public address of the operators' pages [default: the address that `serve` last used]
         #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", value_parser = site)]
         operator_pages_url: Option<String>,
     },
-    /// List all users, including removed ones
+    /// List users, including removed users
     List {
         #[command(flatten)]
         database: Database,
@@ -46,18 +45,18 @@ pub(crate) enum UserCommand {
         #[command(flatten)]
         output: ListOutput,
     },
-    /// Change the role of a provider's user, from the next request
+    /// Change the role of a provider's user; applies from the user's next request
     Role {
         #[command(flatten)]
         database: Database,
         /// Number of the user in `user list`
         #[arg(value_parser = id)]
         id: i64,
-        /// admin or viewer
+        /// New role: admin (can change settings) or viewer (read-only)
         #[arg(value_parser = role)]
         role: UserRole,
     },
-    /// Remove the access of a user, from the next request
+    /// Remove a user's access; applies from the user's next request
     Remove {
         #[command(flatten)]
         database: Database,
@@ -65,30 +64,30 @@ pub(crate) enum UserCommand {
         #[arg(value_parser = id)]
         id: i64,
     },
-    /// Remove the access of a user and permanently delete the e-mail address; the user number stays
-    /// in the activity log
+    /// Remove a user's access and permanently delete the e-mail address; the activity log keeps the
+    /// user number
     Erase {
         #[command(flatten)]
         database: Database,
         /// Number of the user in `user list`
         #[arg(value_parser = id)]
         id: i64,
-        /// Reason for the activity log, without the name or the address of the user
+        /// Reason, stored in the activity log; must not contain the user's name or address
         #[arg(long, value_name = "TEXT", env = "REGISTER_REASON", value_parser = reason)]
         reason: String,
     },
-    /// End all sessions of a user, or of all users; the users keep their access
+    /// Sign out a user, or all users; the users keep their access
     SignOut {
         #[command(flatten)]
         database: Database,
         /// Number of the user in `user list`
         #[arg(required_unless_present = "all", value_parser = id)]
         id: Option<i64>,
-        /// End the sessions of all users
+        /// Sign out all users
         #[arg(long, env = "REGISTER_USER_SIGN_OUT_ALL", conflicts_with = "id")]
         all: bool,
     },
-    /// Print the activity log, newest first: changes in the settings, and commands for users and
+    /// Print the activity log, newest first: changes on settings pages, and commands for users and
     /// tokens
     Activity {
         #[command(flatten)]
@@ -96,7 +95,7 @@ pub(crate) enum UserCommand {
         /// Only entries about the provider with this UKPRN [default: all entries]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_ACTIVITY_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
-        /// First day of the entries [default: the oldest kept entries, at most 400 days ago]
+        /// Start date of the entries [default: the oldest stored entry, at most 400 days ago]
         #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_USER_ACTIVITY_SINCE", value_parser = date)]
         since: Option<NaiveDate>,
         #[command(flatten)]
@@ -116,7 +115,8 @@ pub(crate) struct InvitedPerson {
     /// E-mail address that identifies the user; no e-mail is sent
     #[arg(long, env = "REGISTER_EMAIL")]
     email: String,
-    /// Role of a provider's user: admin or viewer [default: admin]
+    /// Role of a provider's user: admin (can change settings) or viewer (read-only) [default:
+    /// admin]
     #[arg(long, env = "REGISTER_ROLE", value_parser = role)]
     role: Option<UserRole>,
 }
@@ -316,7 +316,7 @@ impl Pages {
         }
         let (listen, option) = self.usual_address();
         eprintln!(
-            "the address of these pages is unknown, so the link uses the default address; see {option}"
+            "the address of these pages is unknown, so the link uses the default address; to change it, use {option}"
         );
         Ok(format!("http://{listen}"))
     }

@@ -12,7 +12,7 @@ use crate::cli::{CommandError, Database, output, progress};
 pub(crate) struct Backup {
     #[command(flatten)]
     database: Database,
-    /// File to write
+    /// Backup file to write
     file: PathBuf,
     /// Replace an existing file
     #[arg(long, env = "REGISTER_BACKUP_FORCE")]
@@ -23,7 +23,7 @@ pub(crate) struct Backup {
 pub(crate) struct Restore {
     #[command(flatten)]
     database: Database,
-    /// Backup to restore
+    /// Backup file to restore
     file: PathBuf,
     /// Replace an existing database; its data is lost
     #[arg(long, env = "REGISTER_RESTORE_FORCE")]
@@ -45,7 +45,7 @@ impl Backup {
             };
             CommandError::from(self.database.open_error(error))
         })?;
-        eprintln!("wrote {} ({bytes} bytes), checked", self.file.display());
+        eprintln!("wrote and checked {} ({bytes} bytes)", self.file.display());
         Ok(())
     }
 }
@@ -63,8 +63,8 @@ impl Restore {
         })?;
         let erasures = prepared.erasures.as_deref().unwrap_or_else(|_| {
             eprintln!(
-                "cannot read the erasures of the replaced database: use your list of them with `trainee-register \
-                 trainee erase --again`"
+                "cannot read the erasures of the replaced database: repeat them from your list with \
+                 `trainee-register trainee erase --again`"
             );
             &[]
         });

@@ -15,8 +15,8 @@ pub(crate) struct Check {
     database: Database,
     #[command(flatten)]
     code_lists: CodeLists,
-    /// Check one part of the trainees, such as 1/4 for the first of four; the first part includes
-    /// the checks of the whole database
+    /// Part of the trainees to check, such as 1/4 for the first quarter; the first part also checks
+    /// the database as a whole
     #[arg(
         long,
         value_name = "PART/OF",
@@ -24,7 +24,7 @@ pub(crate) struct Check {
         default_value = "1/1"
     )]
     part: Part,
-    /// Milliseconds to wait after every 500 trainees, to reduce the load
+    /// Pause after every 500 trainees, in milliseconds, to reduce the load
     #[arg(long, value_name = "MS", env = "REGISTER_CHECK_PAUSE", default_value = "0", value_parser = whole::<u32>)]
     pause: u32,
 }

@@ -7,7 +7,7 @@ use crate::cli::{CommandError, Expected, output, progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
-    /// Database to copy from; no server may write to it during the copy
+    /// URL of the database to copy; stop all servers that write to it
     #[arg(
         long,
         value_name = "URL",
@@ -15,7 +15,7 @@ pub(crate) struct Copy {
         hide_env_values = true
     )]
     from: String,
-    /// Empty database to copy to
+    /// URL of an empty database to copy to
     #[arg(
         long,
         value_name = "URL",

@@ -16,7 +16,7 @@ use crate::operations::startup::remedy;
 /// The options with the database and its environment.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Database {
-    /// Database: sqlite://PATH or postgres://USER@HOST/NAME
+    /// Database URL: sqlite://PATH or postgres://USER@HOST/NAME
     #[arg(
         long,
         help_heading = "Register",
@@ -33,8 +33,8 @@ pub(crate) struct Database {
 /// The option with the expected environment of the register.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Expected {
-    /// Environment of the register, sandbox or production; must match the database [default: the
-    /// environment of the database; sandbox for a new one]
+    /// Environment, sandbox or production; must match the database's environment [default: the
+    /// database's environment; sandbox for a new database]
     #[arg(long, help_heading = "Register", env = "REGISTER_ENVIRONMENT", value_parser = environment)]
     pub(crate) environment: Option<Environment>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Expected {
 pub enum DatabaseError {
     /// This user cannot write the file.
     #[error(
-        "{}: {}; check --database-url, and run the command as the user of the service, who needs write access to the file and its folder",
+        "{}: {}; check --database-url, and run the command as the service user, who needs write access to the file and its folder",
         .path.display(), Causes(.source)
     )]
     NotWritable {

@@ -11,21 +11,21 @@ use crate::cli::{CommandError, Database, output, progress};
 pub(crate) struct Migrate {
     #[command(flatten)]
     database: Database,
-    /// Migrate to this migration, such as 2026-11-26-000001, and revert later ones
+    /// Migrate to this migration, such as 2026-11-26-000001, and revert later migrations
     ///
-    /// Use this option before returning to an older version of the program: give the last migration
-    /// of that version, and run the newer program. Make a backup first, and stop all servers: a
-    /// SQLite database in use is refused. Data that only the reverted migrations can store is lost.
-    /// If tables with records would be dropped, --force is required.
+    /// Use this option before you install an older version of the program. Make a backup, stop all
+    /// servers, and run the newer program with the last migration of the older version. A SQLite
+    /// database in use is refused. Data that only the reverted migrations can store is lost. If
+    /// tables with records would be dropped, --force is required.
     #[arg(long, value_name = "MIGRATION", env = "REGISTER_MIGRATE_TO")]
     to: Option<String>,
     /// Drop tables with records when reverting migrations; the records are lost
     #[arg(long, env = "REGISTER_MIGRATE_FORCE", requires = "to")]
     force: bool,
-    /// Report pending migrations on one line; change and lock nothing
+    /// Print pending migrations, without changing or locking the database
     ///
     /// The exit status is 0 if the schema is up to date, 3 if migrations are pending, and 1 if the
-    /// state is unknown, for example without a register.
+    /// check fails, for example without a database.
     #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with = "to")]
     check: bool,
 }

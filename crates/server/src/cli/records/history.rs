@@ -9,11 +9,10 @@ use crate::cli::{CommandError, Database, output, progress};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Remove the history of past months from the database permanently; servers may keep running
+    /// Permanently remove trainees' history of past months; servers can keep running
     ///
-    /// Make a dump first: see docs/operations/data-care.md. Afterwards `audit` prints the date that
-    /// the remaining entries begin at. To continue an interrupted removal, run the same command
-    /// again.
+    /// Dump the history first: see docs/operations/data-care.md. Afterwards, `audit` prints the
+    /// cut-off date. To continue an interrupted removal, run the same command again.
     Remove(Remove),
 }
 
@@ -21,7 +20,7 @@ pub(crate) enum HistoryCommand {
 pub(crate) struct Remove {
     #[command(flatten)]
     database: Database,
-    /// Remove the months before this month; all of them must be over
+    /// First month to keep, at most the current month; earlier months are removed
     #[arg(long, value_name = "YYYY-MM", env = "REGISTER_BEFORE", value_parser = months_before)]
     before: PastMonths,
 }

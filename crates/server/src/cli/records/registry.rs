@@ -28,28 +28,28 @@ const LISTED_AT_ONCE: i64 = 500;
 pub(crate) enum RegistryCommand {
     /// Issue a teacher reference number (TRN) to a trainee, or to the trainees in a file
     ///
-    /// A TRN that belongs to another person is refused: to a trainee of any provider with another
-    /// date of birth, or with other first and last names. Without a number, a sandbox draws an
-    /// unused TRN; in production a number is required. A file has the columns `trainee_id` and
-    /// `trn`; a blank `trn` means no number.
+    /// The command refuses a TRN that belongs to another person: a trainee of any provider with
+    /// another date of birth, or with other first and last names. In production, a TRN is required;
+    /// a sandbox can choose an unused one. A file has the columns `trainee_id` and `trn`; a blank
+    /// `trn` counts as absent.
     IssueTrn {
         #[command(flatten)]
         common: Common,
-        /// TRN, 7 digits [default: an unused one, in a sandbox only]
+        /// TRN, 7 digits; required in production [default in a sandbox: an unused TRN]
         #[arg(conflicts_with = "from_file")]
         trn: Option<Trn>,
     },
-    /// Confirm the award of QTS or EYTS to recommended trainees with a TRN
+    /// Confirm the award of QTS or EYTS to recommended trainees who have a TRN
     Award(Common),
-    /// Reinstate deferred trainees
+    /// Reinstate deferred trainees: put them back in training
     ///
-    /// If the course or the deferral has not begun, the trainee has missed no training: no date is
-    /// needed, and none is stored. A file has the columns `trainee_id` and `date`, and optionally
-    /// `itt_end_date`; both dates may be blank.
+    /// A trainee who has missed training needs a return date. If the course or the deferral has not
+    /// begun, dates are ignored. A file has the columns `trainee_id`, `date` and, optionally,
+    /// `itt_end_date`; a blank date counts as absent.
     Reinstate {
         #[command(flatten)]
         common: Common,
-        /// First day of the trainee back in training
+        /// Date when the trainee returned to training; not in the future
         #[arg(
             long,
             value_name = "YYYY-MM-DD",
@@ -58,7 +58,7 @@ pub(crate) enum RegistryCommand {
             conflicts_with = "from_file"
         )]
         date: Option<NaiveDate>,
-        /// New end date of the training [default: no change]
+        /// New training end date [default: no change]
         #[arg(
             long,
             value_name = "YYYY-MM-DD",
@@ -68,17 +68,17 @@ pub(crate) enum RegistryCommand {
         )]
         itt_end_date: Option<NaiveDate>,
     },
-    /// Return a recommendation; the trainee is in training again
+    /// Return a recommendation, and put the trainee back in training
     ReturnRecommendation(Common),
-    /// Undo a withdrawal; the trainee returns to the earlier state
+    /// Undo a withdrawal, and restore the trainee's earlier state
     UndoWithdrawal(Common),
-    /// Discard a record created by mistake; requests no longer show it
+    /// Discard a record created by mistake; the API no longer returns it
     Discard(Common),
-    /// List trainees that wait for the registry, longest wait first
+    /// List trainees waiting for the registry, longest wait first
     Queue {
         #[command(flatten)]
         database: Database,
-        /// Reason for waiting
+        /// Item that the trainees are waiting for
         #[arg(
             long = "for",
             id = "for",
@@ -112,7 +112,7 @@ pub(crate) struct Common {
     /// Identifier of the trainee
     #[arg(required_unless_present = "from_file", conflicts_with = "from_file", value_parser = trainee_id)]
     trainee_id: Option<String>,
-    /// CSV file with a header row and the column `trainee_id`, instead of a single trainee
+    /// CSV file of trainees to process, with a header row and the column `trainee_id`
     #[arg(long, value_name = "CSV", env = "REGISTER_FROM_FILE")]
     from_file: Option<PathBuf>,
 }

@@ -28,17 +28,16 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraineeCommand {
-    /// Erase trainees permanently from records, history and stored replies; servers may keep
-    /// running
+    /// Permanently erase trainees' records, history and stored replies; servers can keep running
     ///
-    /// Only the identifier remains, with the time, the person who erased and the ground. Clients
-    /// that follow changes see that the trainee was removed. Other records of the same person are
-    /// listed but not erased: erase them too. Repeating the command changes nothing.
+    /// Only the trainee's identifier, the time, your name and the reason remain. Clients that
+    /// follow changes see that the trainee was removed. The command lists other records that may
+    /// belong to the same person, but does not erase them. Repeating the command changes nothing.
     ///
-    /// Backups, standbys, archived logs and data of providers are not changed: see
+    /// Backups, log archives, exported files and providers' systems are not changed: see
     /// docs/operations/data-care.md.
     Erase(Erase),
-    /// List erased trainees, as a table or as a file for `trainee erase --again`
+    /// List erased trainees, as a table or as CSV for `trainee erase --again`
     Erasures {
         #[command(flatten)]
         database: Database,
@@ -54,25 +53,24 @@ pub(crate) enum TraineeCommand {
 pub(crate) struct Erase {
     #[command(flatten)]
     database: Database,
-    /// Identifiers of trainees of one provider
+    /// Identifiers of the trainees to erase, all of one provider
     #[arg(value_name = "TRAINEE_ID", required_unless_present = "again", conflicts_with = "again", value_parser = trainee_id)]
     trainee_ids: Vec<String>,
-    /// UKPRN of the provider of the trainees
+    /// UKPRN of the trainees' provider
     #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASE_PROVIDER", value_parser = ukprn, required_unless_present = "again")]
     provider: Option<String>,
-    /// Ground of the erasure, such as the number of the request; it is stored, and must not name
-    /// the person
+    /// Reason for the erasure, such as a request number; it is stored and must not name the person
     #[arg(long, value_name = "TEXT", env = "REGISTER_GROUND", required_unless_present = "again", value_parser = ground_of)]
     ground: Option<String>,
-    /// Repeat the erasures in a file written by `trainee erasures --output csv`, after restoring a
-    /// backup
+    /// After restoring a backup, repeat the erasures in this file from `trainee erasures --output
+    /// csv`
     #[arg(long, value_name = "CSV", env = "REGISTER_AGAIN")]
     again: Option<PathBuf>,
-    /// Skip the confirmation
+    /// Skip the confirmation prompt
     #[arg(long, env = "REGISTER_YES")]
     yes: bool,
-    /// Keep the free space of a SQLite file, which can contain earlier versions of the record;
-    /// repeat the command without this option to remove them later
+    /// Skip rebuilding a SQLite file, which blocks writers; use this option for all but the last of
+    /// several erasures, because free space can still contain erased data
     #[arg(long, env = "REGISTER_KEEP_FREE_SPACE")]
     keep_free_space: bool,
 }
@@ -156,7 +154,7 @@ impl Erase {
         } = planned;
         match erasure {
             Some(erasure) => eprintln!(
-                "trainee {trainee_id} was erased {}",
+                "trainee {trainee_id} was erased at {}",
                 timestamp(erasure.erased_at)
             ),
             None => eprintln!(

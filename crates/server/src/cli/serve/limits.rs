@@ -23,7 +23,7 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Args)]
 pub(super) struct Bounds {
-    /// Certificate chain for TLS, in PEM format; SIGHUP reloads it
+    /// TLS certificate chain, in PEM format; to reload the file, send SIGHUP to the server
     #[arg(
         long,
         value_name = "FILE",
@@ -31,7 +31,7 @@ pub(super) struct Bounds {
         requires = "tls_key"
     )]
     tls_certificate: Option<PathBuf>,
-    /// Private key of the certificate, in PEM format
+    /// TLS private key of the certificate, in PEM format
     #[arg(
         long,
         value_name = "FILE",
@@ -39,19 +39,19 @@ pub(super) struct Bounds {
         requires = "tls_certificate"
     )]
     tls_key: Option<PathBuf>,
-    /// Reverse proxies, as addresses and networks separated by commas; only they may name the
-    /// client in `Forwarded` or `X-Forwarded-For`, for limits by address [default: none]
+    /// Addresses and networks of your reverse proxies, separated by commas; the server takes client
+    /// addresses from these proxies' `Forwarded` or `X-Forwarded-For` headers [default: none]
     #[arg(long, value_name = "CIDR,...", env = "REGISTER_TRUSTED_PROXIES")]
     pub(super) trusted_proxies: Option<TrustedProxies>,
-    /// Seconds until the head of a request must be complete
+    /// Maximum time to receive a request's headers, in seconds
     #[arg(long, value_name = "SECONDS", env = "REGISTER_HEADER_TIMEOUT", default_value = "10",
         value_parser = positive::<NonZeroU32>)]
     header_timeout: NonZeroU32,
-    /// Seconds until the body of a request must be complete
+    /// Maximum time to receive a request's body, in seconds
     #[arg(long, value_name = "SECONDS", env = "REGISTER_BODY_TIMEOUT", default_value = "30",
         value_parser = positive::<NonZeroU32>)]
     body_timeout: NonZeroU32,
-    /// Seconds that an idle connection stays open; must exceed the timeout of a load balancer
+    /// Seconds that an idle connection stays open; must exceed the load balancer's idle timeout
     #[arg(long, value_name = "SECONDS", env = "REGISTER_KEEP_ALIVE", default_value = "75",
         value_parser = positive::<NonZeroU32>)]
     keep_alive: NonZeroU32,
@@ -67,13 +67,13 @@ pub(super) struct Bounds {
     #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8",
         value_parser = positive::<NonZeroU32>)]
     write_connections: NonZeroU32,
-    /// Seconds to accept requests after the signal to stop, until a load balancer notices
+    /// Seconds to keep accepting requests after a stop signal, so that load balancers can react
     #[arg(long, value_name = "SECONDS", env = "REGISTER_STOP_DELAY", default_value = "0", value_parser = whole::<u32>)]
     stop_delay: u32,
-    /// Seconds for answering requests in flight at shutdown
+    /// Maximum time to finish requests in progress at shutdown, in seconds
     #[arg(long, value_name = "SECONDS", env = "REGISTER_DRAIN_TIME", default_value = "30", value_parser = whole::<u32>)]
     drain_time: u32,
-    /// Effect of a wrong clock at start
+    /// Action if this machine's clock is wrong at startup
     #[arg(
         long,
         value_name = "refuse|warn",

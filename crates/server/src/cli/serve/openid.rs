@@ -14,8 +14,8 @@ use settings_pages::signing_in::openid::{
 #[derive(Debug, Args)]
 pub(super) struct OpenIdOptions {
     /// OpenID Connect issuer for signing in to the settings, exactly as in its metadata, such as
-    /// https://id.example; register the callback path /settings/sign-in/oidc/callback there
-    /// [default: sign-in links only]
+    /// https://id.example; register the callback path /settings/sign-in/oidc/callback at the issuer
+    /// [default: none, sign-in links only]
     #[arg(
         long,
         value_name = "URL",
@@ -24,7 +24,7 @@ pub(super) struct OpenIdOptions {
         hide_env_values = true
     )]
     oidc_issuer: Option<String>,
-    /// Client identifier of the register at the issuer
+    /// Client ID registered at the issuer
     #[arg(
         long,
         value_name = "ID",
@@ -32,8 +32,7 @@ pub(super) struct OpenIdOptions {
         requires = "oidc_issuer"
     )]
     oidc_client_id: Option<String>,
-    /// File with the client secret of the register at the issuer [default: none, for a public
-    /// client]
+    /// File with the client secret from the issuer [default: none, for a public client]
     #[arg(
         long,
         value_name = "FILE",
@@ -41,7 +40,7 @@ pub(super) struct OpenIdOptions {
         requires = "oidc_issuer"
     )]
     oidc_client_secret_file: Option<PathBuf>,
-    /// Scopes to request besides openid, separated by spaces
+    /// Scopes to request in addition to openid, separated by spaces
     #[arg(
         long,
         value_name = "SCOPES",
@@ -50,8 +49,8 @@ pub(super) struct OpenIdOptions {
         default_value = "email"
     )]
     oidc_scopes: Vec<String>,
-    /// Claim with one or more UKPRNs of the user's organisations; a JSON pointer such as
-    /// /organisation/ukprn reads a nested value [default: none, by invitation only]
+    /// Claim that contains the UKPRNs of the user's organisations; for a nested value, use a JSON
+    /// pointer such as /organisation/ukprn [default: none, by invitation only]
     #[arg(
         long,
         value_name = "NAME",
@@ -59,8 +58,8 @@ pub(super) struct OpenIdOptions {
         requires = "oidc_issuer"
     )]
     oidc_provider_claim: Option<ClaimName>,
-    /// Claim with one or more roles of a user who belongs to an organisation by claim; can be a
-    /// JSON pointer [default: none, all users are viewers]
+    /// Claim that contains the user's roles; can be a JSON pointer [default: none; users from
+    /// --oidc-provider-claim are viewers]
     #[arg(
         long,
         value_name = "NAME",
@@ -68,7 +67,7 @@ pub(super) struct OpenIdOptions {
         requires = "oidc_issuer"
     )]
     oidc_role_claim: Option<ClaimName>,
-    /// Role of admins of an organisation
+    /// Value of --oidc-role-claim for admins of an organisation
     #[arg(
         long,
         value_name = "VALUE",
@@ -76,7 +75,7 @@ pub(super) struct OpenIdOptions {
         default_value = "admin"
     )]
     oidc_admin_value: String,
-    /// Role of operators of the service [default: none, by invitation only]
+    /// Value of --oidc-role-claim for operators of the service [default: none, by invitation only]
     #[arg(
         long,
         value_name = "VALUE",

@@ -13,22 +13,21 @@ use crate::operations::startup::{self, StartError};
 
 #[derive(Debug, Args)]
 pub(super) struct SettingsOptions {
-    /// Whether to serve the settings pages at /settings, where users manage the tokens of their
-    /// organisation; an address and a port give them their own listener [default: on in the
-    /// sandbox, off in production]
+    /// Serve the settings pages at /settings, where users manage their organisation's tokens; an
+    /// address and a port open a separate listener for these pages [default: on in the sandbox, off
+    /// in production]
     #[arg(long, value_name = "on|off|ADDR", env = "REGISTER_SETTINGS")]
     settings: Option<Placement>,
-    /// Where to serve the operators' pages: on the listener of --operator-listen, on the listener
-    /// of the settings too, or nowhere [default: operator-listener, or off if --settings is off]
+    /// Where to serve the operators' pages [default: operator-listener, or off if --settings is
+    /// off]
     #[arg(
         long,
         value_name = "operator-listener|settings|off",
         env = "REGISTER_OPERATOR_PAGES"
     )]
     operator_pages: Option<OperatorPages>,
-    /// Address of the settings pages as users of organisations see it, such as
-    /// https://register.example; links created by operators begin with it [default: the address of
-    /// --settings, or else of --listen]
+    /// Public address of the settings pages, such as https://register.example, for links that
+    /// operators create [default: the address of --settings, or else of --listen]
     #[arg(long, value_name = "URL", env = "REGISTER_SERVE_SETTINGS_URL", value_parser = site)]
     settings_url: Option<String>,
 }
@@ -36,11 +35,11 @@ pub(super) struct SettingsOptions {
 /// The listeners of the operators' pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum OperatorPages {
-    /// On the operator listener
+    /// On the listener of --operator-listen
     OperatorListener,
-    /// On the operator listener, and with the pages of organisations
+    /// On both the listener of --operator-listen and the listener of the settings pages
     Settings,
-    /// Nowhere
+    /// Not served
     Off,
 }
 

@@ -17,11 +17,11 @@ use crate::contracts::{self, ContractError, Report};
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Folder with the committed contracts, one folder for each version, like `snapshots/`
+    /// Folder with the committed contracts, one subfolder per version, such as `snapshots/`
     #[arg(long, value_name = "DIR", env = "REGISTER_AGAINST")]
     against: PathBuf,
-    /// Change log that must mention all additions; a breaking change is accepted if an entry below
-    /// a heading "Breaking changes" names the version and the subject
+    /// Change log that must mention all additions; a breaking change is accepted if an entry under
+    /// a "Breaking changes" heading names its version and subject
     #[arg(long, value_name = "FILE", env = "REGISTER_CHANGE_LOG")]
     change_log: Option<PathBuf>,
 }
@@ -78,7 +78,9 @@ fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandE
                     output::line(format_args!("{label} {effect} {change}"))?;
                 }
             }
-            Outcome::Removed => output::line(format_args!("{label}: removed, and answers so"))?,
+            Outcome::Removed => {
+                output::line(format_args!("{label}: removed, and listed as removed"))?
+            }
             Outcome::Lost => output::line(format_args!(
                 "{label}: BREAKS all clients; neither served nor listed as removed"
             ))?,

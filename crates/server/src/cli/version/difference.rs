@@ -8,7 +8,7 @@ use crate::cli::output::{self, ReportFormat, ReportOutput};
 
 #[derive(Debug, Args)]
 pub(crate) struct Difference {
-    /// Version of the client, such as the oldest one
+    /// Version that the client uses now
     #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_DIFFERENCE_FROM")]
     from: String,
     /// Version to migrate to, newer or older

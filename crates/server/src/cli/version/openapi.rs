@@ -11,10 +11,10 @@ use crate::contracts::ContractError;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenApi {
-    /// Version, such as the newest one
+    /// API version
     #[arg(value_name = "VERSION")]
     version: String,
-    /// Purpose of the document
+    /// Kind of document
     #[arg(long, env = "REGISTER_VERSION_OPENAPI_FORM", value_enum, default_value_t = Form::Complete)]
     form: Form,
 }

@@ -14,14 +14,14 @@ use crate::cli::values::{between, ukprn};
 pub(crate) struct Readiness {
     #[command(flatten)]
     database: Database,
-    /// Version, such as one to be removed [default: a table of all versions, sorted by readiness to
-    /// migrate]
+    /// API version, such as one to be removed [default: a table of all versions, sorted by
+    /// readiness]
     #[arg(value_name = "LABEL")]
     version: Option<String>,
     /// UKPRN of a provider [default: all providers]
     #[arg(long, value_name = "UKPRN", env = "REGISTER_VERSION_READINESS_PROVIDER", value_parser = ukprn)]
     provider: Option<String>,
-    /// Number of days, including today
+    /// Number of days to report, including today
     #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = DEFAULT_DAYS,
         value_parser = between(1, MAX_DAYS))]
     days: u16,

@@ -26,18 +26,18 @@ pub(crate) struct Translate {
     to: &'static Served,
     #[command(flatten)]
     output: ReportOutput,
-    /// Kind of the record: trainee, placement, degree, withdrawal, deferral or recommendation
-    /// [default: detected from the keys]
+    /// Record type: trainee, placement, degree, withdrawal, deferral or recommendation [default:
+    /// detected from the keys]
     #[arg(long, env = "REGISTER_RECORD", value_parser = word::<RecordKind>)]
     record: Option<RecordKind>,
     /// Direction of the bodies: request or reply [default: detected from the keys]
     #[arg(long, env = "REGISTER_DIRECTION", value_parser = word::<Direction>)]
     direction: Option<Direction>,
-    /// Purpose of requests: create or update [default: update if less than half of the required
+    /// Purpose of requests: create or update [default: update if fewer than half of the required
     /// fields are present]
     #[arg(long, env = "REGISTER_PURPOSE", value_parser = word::<Purpose>)]
     purpose: Option<Purpose>,
-    /// Date for checking the bodies [default: today]
+    /// Date that counts as today when bodies are checked [default: today]
     #[arg(long, value_name = "DATE", env = "REGISTER_TODAY", value_parser = date)]
     today: Option<NaiveDate>,
     /// File with the bodies, or - for standard input

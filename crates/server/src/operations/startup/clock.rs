@@ -13,9 +13,9 @@ use super::StartError;
 /// The effect of a wrong clock on the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ClockCheck {
-    /// Refuse the start
+    /// Refuse to start
     Refuse,
-    /// Only log a warning
+    /// Log a warning and start
     Warn,
 }
 
