@@ -1,5 +1,5 @@
-"""Makes valid requests count: bodies drawn at random are hardly ever accepted, so some of the valid ones become the
-documented example, of another person each time. Records are created, and the requests that follow are tried too."""
+"""Replaces some valid random bodies, which the API rarely accepts, with the documented example and a new last name each
+time. As a result, records are created, and later requests can use them."""
 
 import copy
 import random

@@ -1,7 +1,7 @@
-# What scripts that run tests share: the report of tests that are skipped because a program is missing. Each is one line in a
-# file, written by the script or by a test (crates/test-support/src/tools.rs). Sourced from the top folder.
+# Functions that report tests skipped because a program is missing. The script or the test
+# (crates/test-support/src/tools.rs) writes one line per skipped test to a file. Source this file from the top folder.
 
-# Begins the report, unless a script that runs this one has begun it. Then that script prints the summary.
+# Begins the report, unless a calling script has begun it. In that case, the calling script prints the summary.
 summarises=
 if [ -z "${TEST_SKIPPED_FILE:-}" ]; then
     TEST_SKIPPED_FILE=$(mktemp)
@@ -9,7 +9,7 @@ if [ -z "${TEST_SKIPPED_FILE:-}" ]; then
     summarises=yes
 fi
 
-# Prints the summary. Each script calls it as it exits.
+# Prints the summary. Each script calls this function at its exit.
 summarise_skipped() {
     [ -n "$summarises" ] || return 0
     local count
@@ -25,7 +25,7 @@ report_skipped() {
     echo "$1 needs $2" >> "$TEST_SKIPPED_FILE"
 }
 
-# skip WHAT NEEDS: the same for what continuous integration must not skip.
+# skip WHAT NEEDS: like report_skipped, but fails in CI.
 skip() {
     [ "${CI:-}" != true ] || { echo "$1 needs $2" >&2; exit 1; }
     report_skipped "$1" "$2"

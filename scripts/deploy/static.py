@@ -1,6 +1,6 @@
-"""What can be said of the deployment kit (deploy) without running it. Prints every breach, and fails on any.
+"""Static checks of the deployment kit (deploy). Prints all breaches, and fails if there are any.
 
-Usage: static.py COMPOSE, the compose file as docker-compose has resolved it.
+Usage: static.py COMPOSE, where COMPOSE is the output of `docker-compose config`.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 import yaml
 
 KIT = "deploy"
-# The oldest and the newest version of Kubernetes that the manifests are for.
+# The oldest and newest Kubernetes versions that the manifests support.
 KUBERNETES = ["1.28.0", "1.37.0"]
 MANIFESTS = ["namespace", "network-policies", "postgres", "migrate", "server", "balancer", "monitoring"]
 KEYWORDS = {"and", "or", "unless", "bool", "offset", "inf", "nan"}

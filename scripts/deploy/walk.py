@@ -1,9 +1,8 @@
-"""Walks through the deployment kit (deploy) with real processes in the place of containers, as its README does.
+"""Runs the steps of the deployment kit's README (deploy) with processes instead of containers.
 
-Two nodes of PostgreSQL, a migration, two servers, HAProxy and Prometheus run with the files and the environment of the kit,
-up to a first request; then every expression of the rules and the dashboard is evaluated, and the primary is lost. Runs as root
-in separate namespaces (scripts/check-deploy), where the processes of the kit have the names, ports and paths that they have
-in containers.
+Two PostgreSQL nodes, a migration, two servers, HAProxy and Prometheus run with the kit's files and environment. The script
+sends a first request, evaluates every expression of the rules and the dashboard, and stops the primary. Runs as root in
+separate namespaces (scripts/check-deploy), where the processes have the same names, ports and paths as in containers.
 
 Usage: walk.py PROGRAM FOLDER COMPOSE: the program, a folder with a prepared copy of deploy, the resolved compose file.
 """
@@ -79,7 +78,7 @@ def wait(what, condition, seconds=60):
             for log in sorted(glob.glob(f"{FOLDER}/*.log")):
                 with open(log) as file:
                     print(f"== {log}", "".join(file.readlines()[-15:]), sep="\n", file=sys.stderr)
-            sys.exit(f"deploy: in {seconds} s it did not happen that {what}")
+            sys.exit(f"deploy: after {seconds} s, still waiting until {what}")
         time.sleep(0.2)
 
 
@@ -246,8 +245,8 @@ def main():
     of_register = {"PGHOST": "postgres-0", "PGUSER": "register", "PGPASSWORD": environment_of("server-1")["PGPASSWORD"]}
     refused = query("postgres-0", "SELECT 1", **of_register, PGSSLMODE="disable")
     if "no encryption" not in refused:
-        sys.exit(f"deploy: without TLS the database answers: {refused}")
-    say("PostgreSQL serves by TLS alone, and the standby follows it")
+        sys.exit(f"deploy: the database does not refuse connections without TLS: {refused}")
+    say("PostgreSQL accepts only TLS, and the standby follows")
 
     register("migrate", "migrate")
     assert register("migrate", "migrate", "--check") == "up to date"
@@ -280,7 +279,7 @@ def main():
     trainee = json.loads(reply)["data"]["trainee_id"]
     assert fetch(f"{base}/v2026.1/trainees/{trainee}", **send)[0] == 200
     wait("the standby has the trainee", lambda: query("postgres-1", "SELECT count(*) FROM trainees") == "1")
-    say("the first request was served through HAProxy by TLS, and the standby has its record")
+    say("the first request succeeded through HAProxy with TLS, and the standby has the new record")
 
     for kit in ("compose", "kubernetes"):
         balancer.terminate()
@@ -328,12 +327,12 @@ def main():
     begun = time.monotonic()
     wait("writes are back", lambda: create(1)[0] == 201, 30)
     assert fetch(f"{base}/v2026.1/trainees/{trainee}", **send)[0] == 200
-    say(f"the standby is promoted, and writes are back {time.monotonic() - begun:.1f} s later")
+    say(f"the standby was promoted; writes work again after {time.monotonic() - begun:.1f} s")
     assert start_node("postgres-0", "postgres-1").wait() == 1, "a former primary started"
     shutil.rmtree(f"{FOLDER}/postgres-0/data")
     nodes["postgres-0"] = start_node("postgres-0", "postgres-1")
     wait("the former primary follows", lambda: query("postgres-1", "SELECT state FROM pg_stat_replication") == "streaming")
-    say("the former primary is refused with its data, and follows as a standby without")
+    say("the former primary cannot start with its old data, and follows as a standby with an empty folder")
 
     # Without a server the balancer answers by itself, which availability must count.
     for server in servers:
@@ -342,7 +341,7 @@ def main():
     assert fetch(f"{base}/versions")[0] == 503
     failed = re.search(r'^haproxy_frontend_http_responses_total\{proxy="clients",code="5xx"\} (\d+)', fetch("http://balancer:8405/metrics")[1], re.M)
     assert failed and int(failed.group(1)) >= 1
-    say("without a server HAProxy answers 503 by itself, and counts it")
+    say("without servers, HAProxy answers 503 and counts the request")
 
 
 main()

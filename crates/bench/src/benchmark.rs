@@ -41,10 +41,10 @@ impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Limit => write!(formatter, "limit"),
-            Self::LimitPerInsert => write!(formatter, "limit with a commit for each"),
+            Self::LimitPerInsert => write!(formatter, "limit, one commit per insert"),
             Self::Before => write!(formatter, "before"),
             Self::Register(trainees) => write!(formatter, "now, {trainees} trainees"),
-            Self::Pages(rate) => write!(formatter, "now, with {rate} pages a second"),
+            Self::Pages(rate) => write!(formatter, "now, {rate} page views/s"),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Benchmark {
         pin(std::process::id(), &all_processors()?)?;
         let folder = &options.folder;
         let databases = Rc::new(Databases::open(kind, folder)?);
-        let first = *options.trainees.first().ok_or("no number of trainees")?;
+        let first = *options.trainees.first().ok_or("--trainees is empty")?;
         let mut registers = Vec::new();
         for trainees in &options.trainees {
             let register = Register::new(
@@ -134,7 +134,7 @@ impl Benchmark {
 
     /// Starts the limit program with the replies of the first register.
     fn begin_limit(&mut self, folder: &Path, scenarios: &[Scenario]) -> Outcome<()> {
-        let (_, register, facts) = self.registers.first().ok_or("there is no register")?;
+        let (_, register, facts) = self.registers.first().ok_or("no register to measure")?;
         let mut client = Client::connect(register.server()?.address)?;
         let databases = Databases::open("sqlite", folder)?;
         databases.create("limit")?;
@@ -207,7 +207,7 @@ impl Benchmark {
                 let turn =
                     mixed(facts).run(server.address, time, || server.meter.processor_time())?;
                 eprintln!(
-                    "bench: {target}: {:.0} requests a second of the mixed load",
+                    "bench: {target}: mixed load: {:.0} requests/s",
                     turn.rate
                 );
                 results.memory.insert(*target, server.meter.memory()?);
@@ -224,13 +224,13 @@ impl Benchmark {
             .map(|(_, register, _)| register);
         let server = match &register {
             Some(register) => register.server()?,
-            None => self.limit.as_ref().ok_or("there is no limit program")?,
+            None => self.limit.as_ref().ok_or("the limit program is not running")?,
         };
         server.empty_log()?;
         let load = self
             .loads
             .get_mut(&(scenario, target))
-            .ok_or("there is no load")?;
+            .ok_or("the scenario has no load")?;
         let reader = match (target, &register) {
             (Target::Pages(rate), Some(register)) => {
                 Some(Reader::start(server.address, &register.invite()?, rate)?)
@@ -242,7 +242,7 @@ impl Benchmark {
         if let Some(reader) = reader
             && reader.stop()? == 0
         {
-            return Err("no page was opened".into());
+            return Err("the page reader opened no page".into());
         }
         if let Some(register) = register
             && scenario.writes()

@@ -26,7 +26,7 @@ impl Databases {
         match kind {
             "sqlite" => Ok(Self::Sqlite(folder)),
             "postgres" => Ok(Self::Postgres(Cluster::start_in(&folder, Settings::Large))),
-            _ => Err(format!("there is no database of the kind {kind}").into()),
+            _ => Err(format!("unknown database kind: {kind}").into()),
         }
     }
 

@@ -39,7 +39,7 @@ impl Head {
                 length,
             }),
             (_, _) => Err(format!(
-                "not a reply with a length: {}",
+                "the reply has no Content-Length: {}",
                 String::from_utf8_lossy(received)
             )
             .into()),

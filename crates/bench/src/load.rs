@@ -166,7 +166,7 @@ impl Load {
             if !events.is_empty() {
                 last_event = now;
             } else if now - last_event > REPLY_TIMEOUT {
-                return Err("a reply has not come".into());
+                return Err("the server did not reply in time".into());
             }
             measurement.begin_or_end(begun, now, time, &processor_time)?;
             for event in &events {
@@ -213,7 +213,7 @@ impl Load {
         match self
             .steps
             .get(number % steps)
-            .ok_or("a load without requests")?
+            .ok_or("the load has no requests")?
         {
             Step::Read(requests) => {
                 // Far apart, so that neighbours in a list are not asked for one after the other.
@@ -298,7 +298,7 @@ impl Measurement {
 
     fn statistics(mut self, weight: f64) -> Outcome<Turn> {
         let Phase::Ended(took, used) = self.phase else {
-            return Err("nothing was measured".into());
+            return Err("no replies were measured".into());
         };
         self.latencies.sort_unstable();
         let count = self.latencies.len() as f64;
@@ -401,7 +401,7 @@ impl Connection {
                 let head = head?;
                 if head.status != self.expected && head.status != BUSY {
                     return Err(format!(
-                        "not {}: {}",
+                        "expected status {}, got: {}",
                         self.expected,
                         String::from_utf8_lossy(received)
                     )

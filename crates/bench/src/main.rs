@@ -30,7 +30,7 @@ fn main() -> Outcome<()> {
         return limit::serve(path, *port);
     }
     let Some(register) = &options.register else {
-        println!("bench: not measured; `make bench` names the programs");
+        println!("bench: no program to measure; run `make bench`");
         return Ok(());
     };
     fs::create_dir_all(&options.folder)?;

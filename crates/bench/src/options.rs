@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-/// Measures a register over loopback, against a limit program and an earlier register, in turn.
+/// Compares a server over loopback with a limit program and with an earlier server.
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
-    /// The program that is measured
+    /// Server program to measure
     #[arg(long, value_name = "PATH")]
     pub(crate) register: Option<PathBuf>,
-    /// What the report calls it
+    /// Name of the measured server in the report
     #[arg(long, value_name = "TEXT", default_value = "this program")]
     pub(crate) register_name: String,
-    /// The program that it is compared with
+    /// Earlier server program for comparison
     #[arg(long, value_name = "PATH")]
     pub(crate) before: Option<PathBuf>,
-    /// What the report calls that
-    #[arg(long, value_name = "TEXT", default_value = "the program before")]
+    /// Name of the earlier server in the report
+    #[arg(long, value_name = "TEXT", default_value = "the earlier program")]
     pub(crate) before_name: String,
-    /// Trainees in the registers; the first size is compared with all else
+    /// Register sizes in trainees; the first size is compared with the others
     #[arg(
         long,
         value_name = "N,...",
@@ -28,7 +28,7 @@ pub(crate) struct Options {
         default_value = "10000,1000000"
     )]
     pub(crate) trainees: Vec<usize>,
-    /// Kinds of database: sqlite, postgres
+    /// Databases: sqlite, postgres
     #[arg(
         long,
         value_name = "KIND,...",
@@ -36,27 +36,27 @@ pub(crate) struct Options {
         default_value = "sqlite,postgres"
     )]
     pub(crate) database: Vec<String>,
-    /// What is measured: get, list, since, copy, changes, post, batch, put, start, memory; "list"
-    /// stands for all whose names begin so [default: all]
+    /// Measurements: get, list, since, copy, changes, post, batch, put, start, memory; a name also
+    /// selects longer names, such as "list-gzip" for "list" [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Also serve the first register while a browser opens this number of pages of the settings a
-    /// second
+    /// Also measure while a browser opens this number of settings pages per second, with the first
+    /// size
     #[arg(long, value_name = "PER_SECOND")]
     pub(crate) pages: Option<u8>,
-    /// Seconds of a turn; the first quarter is not counted
+    /// Seconds per measurement; the first quarter is not counted
     #[arg(long, default_value = "4")]
     pub(crate) seconds: u64,
-    /// How often all take their turn
+    /// Number of rounds
     #[arg(long, default_value = "5")]
     pub(crate) rounds: usize,
     /// Seconds of mixed load before memory is measured
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     pub(crate) memory_seconds: u64,
-    /// Where filled registers are kept, on the file system that is measured
+    /// Folder for filled registers, on the file system to measure
     #[arg(long, value_name = "PATH", default_value = "target/bench")]
     pub(crate) folder: PathBuf,
-    /// A document whose text between two marks is replaced with the report
+    /// Document to update with the report, between its two marker comments
     #[arg(long, value_name = "FILE")]
     pub(crate) into: Option<PathBuf>,
     /// Cargo says this to every benchmark

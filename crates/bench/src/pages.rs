@@ -63,14 +63,14 @@ impl Reader {
         let opened = self
             .thread
             .join()
-            .map_err(|_| "the reader of pages has panicked")?;
+            .map_err(|_| "the page reader panicked")?;
         Ok(opened?)
     }
 }
 
 /// Opens a link, presses its button, and gives the cookie of the session.
 fn sign_in(client: &mut Client, link: &str) -> Outcome<String> {
-    let (_, path) = link.split_once("/settings/").ok_or("no link to sign in")?;
+    let (_, path) = link.split_once("/settings/").ok_or("no sign-in link")?;
     let (head, page) = client.read_with_head(&get(&format!("/settings/{path}"), "", ""))?;
     let page = String::from_utf8(page)?;
     let value = |name: &str| {
@@ -80,7 +80,7 @@ fn sign_in(client: &mut Client, link: &str) -> Outcome<String> {
     // Both are of base64url, which needs no encoding in a form.
     let (token, secret) = value("form_token")
         .zip(value("secret"))
-        .ok_or("no form to sign in")?;
+        .ok_or("no sign-in form")?;
     let form = format!("form_token={token}&secret={secret}");
     let request = format!(
         "POST /settings/sign-in HTTP/1.1\r\nHost: localhost\r\nCookie: {}\r\n\
@@ -90,7 +90,7 @@ fn sign_in(client: &mut Client, link: &str) -> Outcome<String> {
     );
     match client.send_for_head(request.as_bytes())? {
         (303, head) => cookie(&head),
-        (status, _) => Err(format!("signing in is answered {status}").into()),
+        (status, _) => Err(format!("sign-in failed: status {status}").into()),
     }
 }
 
@@ -99,6 +99,6 @@ fn cookie(head: &str) -> Outcome<String> {
     let mut lines = head.lines().filter_map(|line| line.split_once(": "));
     let (_, cookie) = lines
         .find(|(name, _)| name.eq_ignore_ascii_case("set-cookie"))
-        .ok_or("no cookie is set")?;
+        .ok_or("the reply sets no cookie")?;
     Ok(cookie.split(';').next().unwrap_or_default().to_owned())
 }

@@ -56,7 +56,7 @@ pub(crate) fn pin(process: u32, processor: &str) -> Outcome<()> {
     if command.status()?.success() {
         Ok(())
     } else {
-        Err(format!("process {process} cannot be moved").into())
+        Err(format!("taskset cannot move process {process}").into())
     }
 }
 
@@ -70,9 +70,9 @@ pub(crate) struct Meter {
 impl Meter {
     /// The processor time that was used so far, of the database server's processes too.
     pub(crate) fn processor_time(self) -> Outcome<Duration> {
-        let mut ticks = Stat::read(self.process).ok_or("the server has ended")?.own;
+        let mut ticks = Stat::read(self.process).ok_or("the server has exited")?.own;
         if let Some(database) = self.database {
-            let postmaster = Stat::read(database).ok_or("the database server has ended")?;
+            let postmaster = Stat::read(database).ok_or("the database server has exited")?;
             let children = processes()
                 .filter_map(Stat::read)
                 .filter(|stat| stat.parent == database);
@@ -89,7 +89,7 @@ impl Meter {
         let line = status
             .lines()
             .find_map(|line| line.strip_prefix("VmRSS:"))
-            .ok_or("no resident memory")?;
+            .ok_or("no resident memory in /proc")?;
         let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kibibytes / 1024.0)
     }
@@ -139,5 +139,5 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> Ou
         }
         thread::sleep(Duration::from_millis(1));
     }
-    Err(format!("{what} has not come").into())
+    Err(format!("{what} is not ready after 2 minutes").into())
 }

@@ -86,7 +86,7 @@ impl Program {
         if databases.exists(&name) {
             return Ok(name);
         }
-        eprintln!("bench: filling a register with {trainees} trainees");
+        eprintln!("bench: creating a register with {trainees} trainees");
         let begun = Instant::now();
         databases.create("filling")?;
         let url = databases.url("filling");
@@ -121,7 +121,7 @@ impl Program {
             )?;
         }
         databases.finish("filling", &name)?;
-        eprintln!("bench: filled in {:.0} s", begun.elapsed().as_secs_f64());
+        eprintln!("bench: register created in {:.0} s", begun.elapsed().as_secs_f64());
         Ok(name)
     }
 
@@ -191,7 +191,7 @@ impl Server {
         let begun = Instant::now();
         let process = Process::start(&mut command);
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        wait_for("a server", || {
+        wait_for("the server", || {
             let (port, path) = ready.map_or((port, "/"), |path| (operators, path));
             let (status, _) = Client::connect(address(port))
                 .ok()?
@@ -334,7 +334,7 @@ impl Register {
     pub(crate) fn server(&self) -> Outcome<&Server> {
         self.server
             .as_ref()
-            .ok_or_else(|| "the register is not served".into())
+            .ok_or_else(|| "the register's server is not running".into())
     }
 }
 

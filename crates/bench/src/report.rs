@@ -11,10 +11,10 @@ use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 
-/// Between these two lines of a document stands the report of the last run.
+/// The report of the last run is between these two lines of a document.
 const MARKS: [&str; 2] = [
-    "<!-- The report of `make bench` begins here. -->",
-    "<!-- It ends here. -->",
+    "<!-- Start of the `make bench` report -->",
+    "<!-- End of the `make bench` report -->",
 ];
 const ABSENT: &str = "-";
 
@@ -32,7 +32,8 @@ pub(crate) fn introduction(options: &Options) -> String {
         .map(|_| format!(", \"before\" is {before_name}"))
         .unwrap_or_default();
     format!(
-        "\"Now\" is {register_name}{before}. Rounds: {rounds}, of {seconds} seconds for each.\n"
+        "\"Now\" is {register_name}{before}. Rounds: {rounds}; each measurement takes \
+         {seconds} s.\n"
     )
 }
 
@@ -54,10 +55,10 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
             "Limit",
             "Before",
             "Now",
-            "Now : limit",
-            "Now : before",
-            "Processor of limit, before, now",
-            "p50, p99 now",
+            "Now / limit",
+            "Now / before",
+            "Processor time: limit, before, now",
+            "p50, p99: now",
         ],
         Scenario::ALL.into_iter().filter_map(|scenario| {
             let turns = |target| {
@@ -100,7 +101,7 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
         if refused > 0 {
             let _ = writeln!(
                 out,
-                "\n{}, {target}: {refused} requests were answered 503 and do not count.",
+                "\n{}, {target}: {refused} requests got status 503 and are not counted.",
                 scenario.title()
             );
         }
@@ -114,7 +115,8 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
         let ratio = ratio(shared, per_insert, |turn| turn.rate);
         let _ = writeln!(
             out,
-            "\nThe limit program makes {rate} inserts a second with a commit for each; sharing commits brings {ratio}."
+            "\nWith one commit per insert, the limit program makes {rate} inserts/s. Shared \
+             commits increase this rate by a factor of {ratio}."
         );
     }
     for size in results.sizes.iter().skip(1) {
@@ -139,7 +141,7 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
 fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
     let heading = |target| match target {
         Target::Register(size) => format!("{size} trainees"),
-        Target::Pages(rate) => format!("While {rate} pages a second are opened"),
+        Target::Pages(rate) => format!("During {rate} page views/s"),
         Target::Limit | Target::LimitPerInsert | Target::Before => String::new(),
     };
     let headings = [
@@ -147,7 +149,7 @@ fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
         &heading(first),
         &heading(other),
         "Ratio",
-        "Processor",
+        "Processor time",
     ];
     let rows = Scenario::ALL.into_iter().filter_map(|scenario| {
         let turns = |target| {
@@ -175,12 +177,7 @@ fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
 
 /// The oldest version against the newest, for each byte of a reply.
 fn versions(out: &mut String, results: &Results, first: Target) {
-    let headings = [
-        "Bytes of replies",
-        "Newest version",
-        "Oldest version",
-        "Ratio",
-    ];
+    let headings = ["Reply bytes", "Newest version", "Oldest version", "Ratio"];
     let rows = Scenario::OLDEST.into_iter().filter_map(|(oldest, newest)| {
         let (old, new) = (
             results.turns.get(&(oldest, first))?,
@@ -228,7 +225,7 @@ fn resources(out: &mut String, results: &Results) {
     });
     table(
         out,
-        &["Server", "Start to ready", "Memory after the mixed load"],
+        &["Server", "Start time", "Memory after mixed load"],
         rows,
     );
 }
@@ -287,10 +284,10 @@ pub(crate) fn put_into(file: &Path, report: &str) -> Outcome<()> {
     let [begin, end] = MARKS;
     let (before, rest) = text
         .split_once(begin)
-        .ok_or("the document has no mark where the report begins")?;
+        .ok_or("the document has no line that starts the report")?;
     let (_, after) = rest
         .split_once(end)
-        .ok_or("the document has no mark where the report ends")?;
+        .ok_or("the document has no line that ends the report")?;
     Ok(fs::write(
         file,
         format!("{before}{begin}\n\n{}\n\n{end}{after}", report.trim()),

@@ -121,16 +121,14 @@ impl Scenario {
             Self::ListGzip => "List of 50, gzip",
             Self::Middle => "List of 50, page at 50 %",
             Self::Deep => "List of 50, page at 90 %",
-            Self::Status => "List of 50, first page of a state",
-            Self::Since => "List of the last 40 changes (`since`)",
-            Self::Copy => {
-                "Copy of a list by `next`, 500 at once with nested records, for each trainee"
-            }
-            Self::Changes => "Copy by `/changes`, 500 at once, for each trainee",
+            Self::Status => "List of 50, withdrawn trainees",
+            Self::Since => "List of the latest 40 changes (`since`)",
+            Self::Copy => "Trainees copied by `next`, pages of 500, with nested records",
+            Self::Changes => "Trainees copied by `/changes`, pages of 500",
             Self::Post => "New trainee with two placements and a degree",
-            Self::PostWithKey => "The same with an `Idempotency-Key`",
-            Self::Batch => "The same with keys by batches of 200, for each trainee",
-            Self::Put => "Change of one field of a trainee",
+            Self::PostWithKey => "New trainee with an `Idempotency-Key`",
+            Self::Batch => "New trainees in batches of 200, with keys",
+            Self::Put => "Update of one trainee field",
         }
     }
 
@@ -335,12 +333,12 @@ impl Facts {
         let (newest, oldest) = bases
             .first()
             .zip(bases.last())
-            .ok_or("there is no version")?;
+            .ok_or("the server lists no version")?;
         let document: Value =
             serde_json::from_slice(&client.read(&format!("{newest}/openapi.json"), "")?)?;
         let example = document
             .pointer("/paths/~1trainees/post/requestBody/content/application~1json/example");
-        let mut body = example.ok_or("there is no example")?.clone();
+        let mut body = example.ok_or("the OpenAPI document has no example")?.clone();
         let data = body
             .get_mut("data")
             .and_then(Value::as_object_mut)
@@ -362,7 +360,7 @@ impl Facts {
                 has_additions,
             )?);
         }
-        let token = register.tokens.first().ok_or("there is no token")?;
+        let token = register.tokens.first().ok_or("the register has no token")?;
         // The register is left as it was.
         let tried = post(
             &format!("{newest}/trainees"),

@@ -384,6 +384,6 @@ fn loss(cause: &Arc<DatabaseError>) -> DatabaseError {
 /// Answers one caller. A panic in the conversion of the answer must not affect the next caller.
 fn answer(job: Box<dyn Job>, outcome: Result<(), DatabaseError>) {
     if catch_unwind(AssertUnwindSafe(|| job.answer(outcome))).is_err() {
-        log::error!("answering a job panicked");
+        log::error!("database writer panicked while returning a job's result; other jobs continue");
     }
 }

@@ -230,6 +230,6 @@ impl Admission {
 /// Tells the operator of a request without a valid token.
 fn report(failure: AuthenticationError) {
     let request_id = request_id::for_the_log();
-    log::info!(request_id, reason:% = failure; "no valid token");
+    log::info!(request_id, reason:% = failure; "request without valid token");
     metrics::token_failures(failure).increment(1);
 }

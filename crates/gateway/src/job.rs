@@ -221,6 +221,6 @@ pub(crate) async fn record_token_use(store: Store, token: TokenDigest, request_i
     });
     if let Err(error) = recorded.await {
         let error: StorageError = error;
-        log::warn!(request_id; "the use of a token was not recorded: {error}");
+        log::warn!(request_id; "API token's last-used date not recorded: {error}");
     }
 }

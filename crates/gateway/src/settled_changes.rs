@@ -112,7 +112,10 @@ pub fn start(store: Store, settled_changes: SettledChanges) {
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    log::warn!("open transactions were not looked at: {}", Causes(&error))
+                    log::warn!(
+                        "open transactions not checked; new changes may appear late: {}",
+                        Causes(&error)
+                    )
                 }
             }
         }

@@ -135,7 +135,7 @@ pub fn watch(connection: &ClientStream, data: &mut Extensions, limits: Limits) {
         }
         // Only when no file can be opened any more. Then the connection is not worth keeping.
         Err(error) => {
-            log::warn!("a connection cannot be watched, and is closed: {error}");
+            log::warn!("client connection closed; idle timeout not available: {error}");
             close(&SockRef::from(stream));
         }
     }
@@ -157,7 +157,7 @@ async fn close_when_idle(socket: Socket, watched: Rc<Watched>) {
         // Either way there is something to look at.
         let _ = rt::time::timeout(pause, watched.sooner.notified()).await;
     }
-    log::debug!("a connection that kept the server waiting is closed");
+    log::debug!("client connection closed: idle timeout");
     close(&socket);
 }
 
@@ -165,7 +165,7 @@ async fn close_when_idle(socket: Socket, watched: Rc<Watched>) {
 fn close(socket: &Socket) {
     if let Err(error) = socket.shutdown(Shutdown::Both) {
         // The client was faster.
-        log::debug!("a connection was closed already: {error}");
+        log::debug!("client connection already closed: {error}");
     }
 }
 

@@ -130,7 +130,7 @@ fn begin_thread() -> bool {
     let queue = LogQueue::new(MAX_QUEUED_BYTES);
     let writing = queue.clone();
     let report =
-        |dropped| log::warn!(dropped; "log lines dropped because the log was not read: {dropped}");
+        |dropped| log::warn!(dropped; "log lines dropped while log output was blocked: {dropped}");
     let thread = thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || writing.write_to(stderr(), report));
@@ -145,7 +145,7 @@ fn log_panics() {
             return write(info);
         }
         let current = thread::current();
-        let name = current.name().unwrap_or("without a name");
+        let name = current.name().unwrap_or("<unnamed>");
         let backtrace = Backtrace::capture();
         if backtrace.status() == BacktraceStatus::Captured {
             log::error!(target: PANIC, "thread {name} {info}\n{backtrace}");

@@ -37,7 +37,7 @@ pub fn start(store: Store, delay: TimeDelta) {
     tokio::task::spawn_local(async move {
         loop {
             if let Err(error) = simulate_once(&store, delay).await {
-                log::warn!("simulated registry interrupted; trying again in a second: {error}");
+                log::warn!("simulated registry interrupted; retrying in 1 s: {error}");
             }
             tokio::time::sleep(PAUSE).await;
         }

@@ -168,7 +168,7 @@ impl Usage {
         } = self.with(std::mem::take);
         if dropped > 0 {
             log::warn!(
-                "usage counts dropped: {dropped}; the limit of {MAX_COUNTS} counts in memory was reached"
+                "usage counts dropped: {dropped}; limit of counts in memory: {MAX_COUNTS}"
             );
         }
         let mut left = PendingCounts {

@@ -262,14 +262,14 @@ pub fn start(log: RequestLog, store: Store) {
 /// shutdown, after its last request.
 pub async fn write(log: &RequestLog, store: &Store) {
     if let Err(error) = log.flush(store).await {
-        log::warn!("log of requests not written: {}", Causes(&error));
+        log::warn!("request log entries not written: {}", Causes(&error));
     }
 }
 
 fn count_dropped(requests: usize) {
     if requests > 0 {
         metrics::request_log_dropped().increment(u64::try_from(requests).unwrap_or(u64::MAX));
-        log::warn!("log of requests incomplete; dropped refused requests: {requests}");
+        log::warn!("request log incomplete; refused requests dropped: {requests}");
     }
 }
 

@@ -207,7 +207,7 @@ fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: 
         }
         Ok(None) => {}
         Err(_) => log::error!(
-            "shadow check in {} panicked; endpoint: {endpoint}",
+            "shadow check against {} panicked; endpoint: {endpoint}",
             newest.version.label
         ),
     }

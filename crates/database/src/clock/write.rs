@@ -142,8 +142,8 @@ impl State {
             .retain(|date, _| !is_of_wrong_clock(*date, now));
         if is_of_wrong_clock(self.latest, now) {
             log::warn!(
-                "the clock was set back: the last change is dated {}, the clock shows {}; later changes follow the clock, \
-                 so clients that poll by date may miss some of them",
+                "clock was set back from {} (latest change) to {}; new changes use the new time; \
+                 clients that poll by date may miss changes",
                 iso_8601::timestamp(self.latest),
                 iso_8601::timestamp(now)
             );

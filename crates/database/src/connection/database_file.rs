@@ -152,7 +152,7 @@ impl DatabaseFile {
             None => {
                 if had_changed {
                     log::warn!(
-                        "{} is the open database file again; accepting writes",
+                        "database file {} is back; accepting writes again",
                         self.path.display()
                     );
                 }
@@ -161,9 +161,10 @@ impl DatabaseFile {
             Some(file) => {
                 if !had_changed {
                     log::error!(
-                        "{} was deleted, moved or replaced while this server has it open: the server refuses writes until the \
-                         same file is back; otherwise stop the server, then put the file back or restore a backup \
-                         (docs/operations/troubleshooting.md, \"The database file is gone\")",
+                        "database file {} was deleted, moved or replaced; refusing writes until \
+                         the same file is back. Before you stop the server or restore a backup, \
+                         read \"The database file is gone\" in \
+                         docs/operations/troubleshooting.md",
                         file.path.display()
                     );
                 }

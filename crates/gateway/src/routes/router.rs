@@ -112,7 +112,7 @@ impl Router {
         let of_method = self.paths.iter_mut().find(|(known, _)| *known == method);
         if let Some(Err(error)) = of_method.map(|(_, paths)| paths.insert(pattern.as_str(), route))
         {
-            log::error!("{method} {pattern} is not served: {error}");
+            log::error!("endpoint not served: {method} {pattern}; {error}");
         }
     }
 

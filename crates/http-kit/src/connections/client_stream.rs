@@ -149,7 +149,7 @@ impl AsyncRead for ClientStream {
             }
             ReadPlan::End => Poll::Ready(Ok(())),
             ReadPlan::Refuse => {
-                log::debug!("a connection is closed that sends more than there is memory for");
+                log::debug!("client connection closed: received too much data");
                 Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()))
             }
         }

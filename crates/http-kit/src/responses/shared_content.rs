@@ -64,7 +64,7 @@ impl SharedContent {
                 .and_then(Option::as_ref)
                 .map_or(&[][..], |gzip| gzip);
             let plain = compression::decompress(gzip).unwrap_or_else(|error| {
-                log::error!("content of the program cannot be decompressed: {error}");
+                log::error!("built-in content not decompressed; sending an empty body: {error}");
                 Vec::new()
             });
             plain.into()

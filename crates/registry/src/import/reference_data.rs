@@ -97,7 +97,7 @@ pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError
     let mut replaced: Vec<_> = texts.into_keys().collect();
     replaced.sort_unstable();
     log::info!(
-        "reference data from {}: lists {}",
+        "reference data loaded from {}; lists: {}",
         folder.display(),
         replaced.join(", ")
     );

@@ -205,8 +205,8 @@ impl Serve {
         let (store, environment) = self.database.create(self.bounds.store())?;
         if server_lock::has_another_server(&self.database.database_url)? {
             log::warn!(
-                "another server uses the SQLite database, which supports only one server: stop one of the two, or copy the \
-                 register to PostgreSQL"
+                "another server uses the SQLite database, which supports only one server: stop one \
+                 server, or copy the register to PostgreSQL"
             );
         }
         let registry_delay = self.registry_delay(environment)?;
@@ -348,7 +348,7 @@ impl Serve {
         let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
         for (empty, what) in [(no_schools, "school"), (no_partners, "training partner")] {
             if empty {
-                log::warn!("no {what} imported; every well-formed number counts as a known {what}");
+                log::warn!("no {what} imported; every well-formed {what} number is accepted");
             }
         }
         Ok(())
@@ -413,7 +413,7 @@ fn record_served_addresses(store: &Store, served: &ServedAddresses) {
         });
     if let Err(error) = recorded {
         log::warn!(
-            "addresses of the pages not recorded; `user invite` may print old addresses: {}",
+            "settings page addresses not recorded; `user invite` may print old links: {}",
             Causes(&error)
         );
     }

@@ -29,18 +29,18 @@ pub fn start(store: Store) {
             time.tick().await;
             for (what, remove) in REMOVALS {
                 if let Err(error) = remove_all(&store, remove).await {
-                    log::warn!("old {what} not removed: {}", Causes(&error));
+                    log::warn!("old {what} not removed; retrying later: {}", Causes(&error));
                 }
             }
             if let Err(error) = make_partitions(&store).await {
                 log::warn!(
-                    "partitions of coming months not created: {}",
+                    "future history partitions not created; retrying later: {}",
                     Causes(&error)
                 );
             }
             match store.read(count_expiring_tokens).await {
                 Ok(tokens) => metrics::tokens_expiring(tokens),
-                Err(error) => log::warn!("tokens that expire soon not counted: {}", Causes(&error)),
+                Err(error) => log::warn!("expiring API tokens not counted: {}", Causes(&error)),
             }
         }
     });
@@ -58,9 +58,9 @@ async fn follow_growth(store: Store) {
             Err(error) => Err(error),
         };
         match made {
-            Ok(()) => log::info!("statistics of trainees updated after growth"),
+            Ok(()) => log::info!("trainee table statistics updated after growth"),
             // The probe reports an unavailable database, and the next check follows soon.
-            Err(error) => log::debug!("statistics of trainees not updated: {}", Causes(&error)),
+            Err(error) => log::debug!("trainee table statistics not updated: {}", Causes(&error)),
         }
     }
 }
@@ -75,7 +75,7 @@ async fn make_partitions(store: &Store) -> Result<(), StorageError> {
         return Ok(());
     }
     for month in store.write(|session| session.make_partitions()).await? {
-        log::info!("partition of the history created: {month}");
+        log::info!("history partition created: {month}");
     }
     Ok(())
 }
@@ -96,29 +96,29 @@ type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 /// beyond their retention; expired sign-in links, sign-in attempts and sessions; old entries of the
 /// activity log; and old imports.
 const REMOVALS: [(&str, Remove); 9] = [
-    ("replies", |session, most| session.remove_old_replies(most)),
+    ("stored replies", |session, most| session.remove_old_replies(most)),
     ("idempotency locks", |session, most| {
         session.remove_old_idempotency_locks(most)
     }),
-    ("counts of usage", |session, most| {
+    ("usage counts", |session, most| {
         session.remove_old_usage(most)
     }),
-    ("requests in the log", |session, most| {
+    ("request log entries", |session, most| {
         session.remove_old_requests(most)
     }),
-    ("links of invitations", |session, most| {
+    ("invitation links", |session, most| {
         session.remove_old_invitations(most)
     }),
-    ("attempts to sign in", |session, most| {
+    ("sign-in attempts", |session, most| {
         session.remove_old_sign_in_attempts(most)
     }),
-    ("sessions of users", |session, most| {
+    ("user sessions", |session, most| {
         session.remove_old_sign_in_sessions(most)
     }),
-    ("entries of the activity log", |session, most| {
+    ("activity log entries", |session, most| {
         session.remove_old_activity(most)
     }),
-    ("imports", |session, most| session.remove_old_imports(most)),
+    ("import reports", |session, most| session.remove_old_imports(most)),
 ];
 
 /// Removes all old rows in as many jobs as needed.

@@ -235,7 +235,7 @@ async fn in_time(query: impl Future<Output = Result<(), StorageError>>) -> Resul
     match rt::time::timeout(DATABASE_PATIENCE, query).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
-            log::debug!("the database does not answer: {}", Causes(&error));
+            log::debug!("health check: database unavailable: {}", Causes(&error));
             Err(())
         }
         Err(_) => Err(()),

@@ -245,15 +245,15 @@ pub fn reload_on_signal(certificate: Option<Arc<Certificate>>) -> io::Result<()>
         while told.recv().await.is_some() {
             match certificate.as_deref().map(Certificate::read_again) {
                 Some(Ok(())) => {
-                    log::info!("SIGHUP: certificate reloaded")
+                    log::info!("SIGHUP: TLS certificate reloaded")
                 }
                 Some(Err(error)) => {
                     let error: tls::TlsError = error;
                     log::error!(
-                        "SIGHUP: certificate not reloaded; the previous one stays in use: {error}"
+                        "SIGHUP: TLS certificate not reloaded; keeping the previous one: {error}"
                     );
                 }
-                None => log::info!("SIGHUP: no certificate to reload"),
+                None => log::info!("SIGHUP: no TLS certificate to reload"),
             }
         }
     });

@@ -109,7 +109,7 @@ pub async fn run(
         let signal = signals.next().await;
         rt::spawn(async move {
             let again = signals.next().await;
-            log::warn!("{}: second signal; exiting immediately", again.name());
+            log::warn!("{}: second stop signal; exiting immediately", again.name());
             logging::flush();
             process::exit(again.exit_status());
         });
@@ -125,7 +125,7 @@ pub async fn run(
         settings.stop(true).await;
     }
     finish(state, shutdown_timeouts.drain_time).await;
-    log::info!("stopped");
+    log::info!("server stopped");
     Ok(())
 }
 
@@ -140,7 +140,7 @@ async fn stop(
         drain_time,
     } = shutdown_timeouts;
     log::info!(
-        "{}: stopping; accepting requests for {} s, then draining for up to {} s",
+        "{}: server stopping; accepting requests for {} s, then draining for up to {} s",
         signal.name(),
         stop_delay.as_secs(),
         drain_time.as_secs()
@@ -172,7 +172,10 @@ async fn finish(state: &AppState, most: Duration) {
     };
     match rt::time::timeout(most, all).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => log::warn!("last writes not stored: {error}"),
-        Err(_) => log::warn!("background writes given up after {} s", most.as_secs()),
+        Ok(Err(error)) => log::warn!("shutdown: last writes not stored: {error}"),
+        Err(_) => log::warn!(
+            "shutdown: background writes unfinished after {} s; increase --drain-time",
+            most.as_secs()
+        ),
     }
 }

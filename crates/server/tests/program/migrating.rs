@@ -305,7 +305,7 @@ fn server_waits_for_a_transaction_that_holds_what_a_migration_needs() {
         .batch_execute("BEGIN; CREATE TABLE providers (id BIGINT)")
         .unwrap();
     let mut server = Running::begin(&place, &[]);
-    server.wait_for("a migration waits for a transaction of another program to end; waiting for ");
+    server.wait_for("migration is blocked by another program's transaction; waited ");
     // Another one finds out without waiting.
     let pending = place.run(&["migrate", "--check"], None);
     assert_eq!(pending.status(), 3, "{}", pending.stderr());

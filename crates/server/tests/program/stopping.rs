@@ -68,7 +68,7 @@ fn what_is_in_flight_on_a_listener_of_the_settings_is_answered_too() {
     std::io::Read::read_exact(&mut stream, &mut told).unwrap();
     assert_eq!(str::from_utf8(&told), Ok(GO_ON));
     server.signal("TERM");
-    server.wait_for("SIGTERM: stopping");
+    server.wait_for("SIGTERM: server stopping");
     // The listener of the API has nothing to answer and is closed soon.
     while TcpStream::connect(server.address()).is_ok() {
         thread::sleep(Duration::from_millis(20));

@@ -176,7 +176,7 @@ fn what_a_client_says_in_a_handshake_is_not_logged() {
     stream.write_all(&hello).unwrap();
     stream.read_exact(&mut [0]).unwrap();
     server.signal("HUP");
-    let log = server.log_until("SIGHUP: certificate reloaded");
+    let log = server.log_until("SIGHUP: TLS certificate reloaded");
     assert!(!log.contains("zqxcanary") && !log.contains("WARN"), "{log}");
 }
 
@@ -207,7 +207,7 @@ fn a_certificate_is_read_again_without_a_stop() {
 
     put(&workplace, &new);
     server.signal("HUP");
-    server.wait_for("SIGHUP: certificate reloaded");
+    server.wait_for("SIGHUP: TLS certificate reloaded");
     require_answer(&Trusting::new(&new), &server);
     let mut refused = Trusting::new(&old).connect(&server);
     assert!(

@@ -169,7 +169,10 @@ async fn perform_rows(
             Ok((trainee_id, action)) => {
                 let outcome = perform_row(store, request, &trainee_id, &action).await;
                 if let Err(error) = report.add(line, &trainee_id, outcome) {
-                    log::warn!("registry file stopped before its end: {}", Causes(&error));
+                    log::warn!(
+                        "registry file stopped; remaining rows not processed: {}",
+                        Causes(&error)
+                    );
                     break;
                 }
             }
@@ -185,7 +188,7 @@ async fn perform_rows(
     });
     let import = import
         .await
-        .inspect_err(|error| log::warn!("report of an import not stored: {}", Causes(error)))
+        .inspect_err(|error| log::warn!("import report not stored: {}", Causes(error)))
         .ok();
     let frame = Frame::new(request, &signed_in, SettingsSection::Registry);
     let operation = action.operation();

@@ -300,7 +300,7 @@ async fn record_session_use(store: Store, signed_in: SignedIn, request_id: Reque
         .write(move |session| session.record_session_use(&signed_in))
         .await;
     if let Err(error) = recorded {
-        log::warn!(request_id; "use of a session not recorded: {error}");
+        log::warn!(request_id; "session use not recorded; user may be signed out early: {error}");
     }
 }
 

@@ -221,7 +221,7 @@ impl<'a> Migrator<'a> {
                 {
                     return Err(error);
                 }
-                log::info!("partitions of coming months not created; a server retries: {error}");
+                log::info!("future history partitions not created; the server retries: {error}");
                 Ok(())
             }
         }

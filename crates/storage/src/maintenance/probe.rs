@@ -88,7 +88,7 @@ impl Probe {
             Err(error) => return Err(error),
             Ok(()) => {
                 if self.logged_fault.lock().await.take().is_some() {
-                    log::info!("the fault of the database is resolved");
+                    log::info!("database fault resolved");
                     // Requests have most likely encountered the same fault.
                     self.store.last_fault().forget();
                 }

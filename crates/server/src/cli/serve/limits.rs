@@ -109,7 +109,8 @@ impl Bounds {
                 let requested = limits.max_connections;
                 let given = lowered.max_connections;
                 log::info!(
-                    "connections limited to {given} instead of {requested}; open files are limited to {most} (ulimit -n)"
+                    "connection limit lowered from {requested} to {given}; \
+                     open-file limit (ulimit -n): {most}"
                 );
             }
             limits = lowered;

@@ -124,7 +124,8 @@ pub fn check(store: &Store, check: ClockCheck) -> Result<(), StartError> {
     };
     if let Some(changed) = changed.filter(is_ahead) {
         log::warn!(
-            "last change of the register is ahead of the clock, at {}; clients that poll by date may miss changes until then",
+            "register's last change is ahead of this machine's clock: {}; \
+             until then, clients that poll by date may miss changes",
             changed.to_rfc3339_opts(SecondsFormat::Secs, true)
         );
     }
@@ -142,7 +143,7 @@ pub fn check(store: &Store, check: ClockCheck) -> Result<(), StartError> {
                 return Err(StartError::Clock(wrong));
             }
             (ClockCheck::Warn, _) | (ClockCheck::Refuse, WrongClock::BehindProgram { .. }) => {
-                log::warn!("{wrong}; set the clock of this machine (timedatectl)");
+                log::warn!("{wrong}; set this machine's clock (timedatectl)");
             }
         }
     }

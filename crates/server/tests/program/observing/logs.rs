@@ -52,7 +52,7 @@ fn a_request_is_one_line_with_its_facts_and_names_nobody() {
     let lines: Vec<_> = [server.lines_until("second"), server.lines_until("second")].concat();
     let refusal = lines
         .iter()
-        .find(|line| line["message"] == "no valid token")
+        .find(|line| line["message"] == "request without valid token")
         .unwrap();
     assert_eq!(
         (&refusal["request_id"], &refusal["reason"]),

@@ -100,7 +100,7 @@ fn a_server_whose_log_nobody_reads_goes_on_and_says_later_how_much_was_dropped()
         exchange(&server.public, &head("GET", "/api/versions", &[])).status,
         200
     );
-    let dropped = server.read_until("log lines dropped because the log was not read: ");
+    let dropped = server.read_until("log lines dropped while log output was blocked: ");
     let (number, _) = dropped.split_once(' ').unwrap_or((&dropped, ""));
     let number: f64 = number
         .parse()

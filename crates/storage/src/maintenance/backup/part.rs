@@ -49,7 +49,7 @@ pub(super) fn create_beside(file: &Path) -> Result<Part, BackupError> {
             .tempfile_in(folder)
             .map_err(BackupError::file_error(folder))?;
         if let Err(error) = flock(&file, FlockOperation::LockExclusive) {
-            log::debug!("locking a temporary file failed: {error}");
+            log::debug!("temporary backup file not locked: {error}");
         }
         // Another command may have removed the file as a leftover before it was locked.
         if file.path().exists() {

@@ -56,8 +56,8 @@ enum Blocker {
 impl fmt::Display for Blocker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::AnotherChange => "another program is changing the schema of the database",
-            Self::Transaction => "a migration waits for a transaction of another program to end",
+            Self::AnotherChange => "another program is changing the database schema",
+            Self::Transaction => "migration is blocked by another program's transaction",
         })
     }
 }
@@ -85,7 +85,7 @@ impl RetryPolicy {
             if reported.is_none_or(|reported| reported.elapsed() >= self.report) {
                 reported = Some(Instant::now());
                 log::warn!(
-                    "{blocker}; waiting for {} s of at most {} s",
+                    "{blocker}; waited {} s of up to {} s",
                     waited.as_secs(),
                     self.total.as_secs()
                 );

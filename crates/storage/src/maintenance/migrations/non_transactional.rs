@@ -77,7 +77,7 @@ fn apply_next(
     };
     let name = migration.name().to_string();
     log::info!(
-        "migration {name} started; it may take long, requests continue, and an interrupted migration starts again"
+        "migration {name} started; it may take long; requests continue; it restarts if interrupted"
     );
     // The migration waits for earlier transactions, but blocks none, so it may wait for the total
     // time.
