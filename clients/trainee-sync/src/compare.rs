@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn value_that_is_shown_otherwise_differs_only_until_it_was_sent() {
+    fn value_shown_in_another_form_differs_only_until_sent() {
         let (_folder, mut store) = store();
         let row = row(&[("first_names", "Ayo  Ola")], &[]);
         let mut shown = record();
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn row_made_from_an_older_record_is_refused_where_it_differs() {
+    fn row_from_an_older_record_is_rejected_where_it_differs() {
         let (_folder, store) = store();
         let mut old = row(&[("email", "b@x")], &[]);
         old.updated_at = Some("u0".to_owned());
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn change_of_our_own_does_not_stand_against_the_rest_of_the_row() {
+    fn own_earlier_change_does_not_conflict_with_the_row() {
         let (_folder, store) = store();
         let mut old = row(&[("email", "a@x"), ("first_names", "Bea")], &[]);
         old.updated_at = Some("u0".to_owned());
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_nested_record_is_neither_changed_nor_added_unless_the_row_says_which() {
+    fn similar_nested_record_is_a_problem_unless_the_row_decides() {
         let (_folder, store) = store();
         let cells: &[(&str, &str)] = &[("urn", "990011"), ("name", "Other")];
         let found = compare(&store, &row(&[], &[(None, cells)]), &record()).unwrap();

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn row_that_was_sent_before_is_about_the_trainee_that_it_made() {
+    fn row_sent_before_refers_to_the_trainee_it_created() {
         let (_folder, mut store) = store();
         let made = row(2, None, "", "a@x");
         let digest = digest(&[&made.body()]);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn row_without_an_answer_is_sent_again_though_its_trainee_is_there() {
+    fn row_without_a_reply_is_sent_again_despite_existing_trainee() {
         let (_folder, mut store) = store();
         let made = row(2, None, "1", "a@x");
         assert_eq!(

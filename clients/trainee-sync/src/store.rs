@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn pass_that_begins_again_removes_at_its_end_what_it_has_not_shown() {
+    fn restarted_pass_removes_unseen_trainees_at_its_end() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("copy.db")).unwrap();
         let all = ["A", "B", "C"].map(|id| (id, trainee(id, "x")));

@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn column_that_is_no_field_is_refused_unless_it_is_ignored() {
+    fn unknown_column_is_rejected_unless_ignored() {
         let table = table("first_names,midle_names,placements.0.urn\na,b,c\n").unwrap();
         let refused = table
             .trainee_rows("v1", &inputs(), &[])

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_cannot_be_a_token_is_refused_without_being_shown() {
+    fn malformed_token_is_rejected_without_being_shown() {
         for text in ["", " \n", "two words", "sandbox_\u{e9}"] {
             let refused = format!("{:#}", Token::parse(text).unwrap_err());
             assert!(

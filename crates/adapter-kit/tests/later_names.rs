@@ -51,7 +51,7 @@ fn hint(versions: &[&'static ApiVersion]) -> NameHint {
 }
 
 #[test]
-fn name_of_a_later_version_is_a_warning_before_and_after_that_version_exists() {
+fn later_name_warns_before_and_after_its_version_exists() {
     assert!(!matches!(hint(&[&RELEASED]), NameHint::Later { .. }));
     let field = Some(TraineeField::training_partner_urn.into());
     assert_eq!(

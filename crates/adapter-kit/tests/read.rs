@@ -110,7 +110,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn accepted_items_of_any_bytes_are_the_same_in_their_plain_form(bytes in prop_oneof![pieces(), any::<Vec<u8>>()]) {
+    fn accepted_items_of_any_bytes_equal_their_plain_form(bytes in prop_oneof![pieces(), any::<Vec<u8>>()]) {
         for form in [BatchForm::Array, BatchForm::Lines] {
             let Ok(items) = read_batch(&bytes, form, UnknownNames::Warn) else { continue };
             for item in items.iter().filter(|item| item.problems.is_empty()) {

@@ -36,7 +36,7 @@ fn disability_disclosure_follows_from_all_codes_together() {
 }
 
 #[test]
-fn an_ethnicity_that_was_not_sent_is_shown_as_not_provided() {
+fn missing_ethnicity_is_shown_as_not_provided() {
     let trainee = Trainee::default();
     assert_eq!(shown(&trainee, TraineeField::ethnicity), Value::text("997"));
     assert_eq!(
@@ -93,7 +93,7 @@ fn the_start_follows_the_plan_until_another_day_is_sent() {
 }
 
 #[test]
-fn imported_ages_are_shown_where_no_age_range_has_a_code() {
+fn imported_ages_are_shown_without_an_age_range_code() {
     let trainee = Trainee {
         course_min_age: Some(11),
         course_max_age: Some(18),

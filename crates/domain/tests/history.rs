@@ -18,7 +18,7 @@ fn go_there<R: Record>(from: &R, to: &R) {
 }
 
 #[test]
-fn the_changes_between_two_records_lead_from_one_to_the_other() {
+fn changes_between_two_records_turn_one_into_the_other() {
     let full = example::trainee();
     for (one, other) in [
         (Trainee::default(), full.clone()),

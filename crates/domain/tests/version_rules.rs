@@ -159,7 +159,7 @@ fn rule_reads_the_stored_nested_records_on_an_update() {
 }
 
 #[test]
-fn rule_over_nested_records_is_skipped_while_one_of_them_has_a_problem() {
+fn rule_over_nested_records_is_skipped_if_one_has_problems() {
     let name = Path::Nested {
         list: TraineeField::placements.into(),
         position: 0,

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_transaction_is_waited_for_until_it_can_no_longer_be_committed() {
+    fn open_transaction_blocks_changes_until_it_cannot_commit() {
         let (begin, mut observations) = (Instant::now(), Observations::default());
         let mut at = |seconds: u64, next, kept| {
             let seen = OpenTransactions {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_on_another_timeline_says_nothing_although_numbers_go_on() {
+    fn observations_on_another_timeline_are_ignored_despite_rising_numbers() {
         let (begin, mut observations) = (Instant::now(), Observations::default());
         let mut at = |seconds: u64, next, timeline| {
             let seen = OpenTransactions {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_shown_within_30_seconds_although_the_clock_ticks_a_little_early() {
+    fn change_is_shown_within_30_seconds_despite_early_ticks() {
         let (begin, mut observations) = (Instant::now(), Observations::default());
         // The change is made right after the first time.
         let (change, interval) = (20, INTERVAL - Duration::from_millis(1));

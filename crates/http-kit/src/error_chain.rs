@@ -45,7 +45,7 @@ mod tests {
     struct Unreadable(#[source] io::Error);
 
     #[test]
-    fn cause_that_an_error_has_in_its_words_is_not_repeated() {
+    fn cause_included_in_the_error_message_is_not_repeated() {
         let error = Unreadable(io::Error::from_raw_os_error(2));
         assert_eq!(
             Causes(&error).to_string(),

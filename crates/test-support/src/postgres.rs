@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_database_of_the_same_server_has_the_same_url_but_for_its_name() {
+    fn url_of_another_database_differs_only_in_its_name() {
         for (url, expected) in [
             (
                 "postgres://me:secret@host:5433/postgres",

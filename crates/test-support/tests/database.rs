@@ -40,7 +40,7 @@ mod database {
     }
 
     #[test]
-    fn what_was_prepared_once_is_copied_and_the_copies_are_apart() {
+    fn prepared_database_is_copied_and_copies_are_independent() {
         let prepared = AtomicU32::new(0);
         let fresh = || {
             Database::fresh_from("things", |url| {

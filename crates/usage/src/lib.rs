@@ -15,7 +15,7 @@
 //! 3. Show it in `report.rs` or `readiness/`, and describe it in `docs/usage.md`.
 //! 4. Test it in `counts/tests.rs`. Add its texts to `stored_texts` in
 //!    `crates/black-box/tests/api/usage/counts.rs`, so that
-//!    `nothing_that_a_client_says_is_stored_but_the_names_of_the_program` checks them.
+//!    `only_names_known_to_the_program_are_stored_from_clients` checks them.
 //!
 //! A problem in the request log:
 //!
@@ -25,7 +25,7 @@
 //!    only from codes and fields of the program. `request_log/filter.rs` accepts the codes of
 //!    `domain::Code`.
 //! 3. Test it in `crates/black-box/tests/api/request_log.rs`, also in
-//!    `names_that_only_the_client_knows_are_not_logged_and_those_of_other_versions_are`.
+//!    `client_invented_names_are_not_logged_unlike_other_versions_names`.
 
 pub mod chart;
 pub mod counts;

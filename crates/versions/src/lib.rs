@@ -12,7 +12,7 @@
 //! 3. Run `make snapshots`, which writes the contract (test
 //!    `the_committed_contracts_are_what_is_served`), `snapshots/versions.snap` (test
 //!    `the_list_of_versions_is_the_committed_one`) and `former_names.rs` (test
-//!    `the_committed_names_of_released_versions_are_those_of_the_versions`).
+//!    `committed_names_of_released_versions_match_the_versions`).
 //! 4. To remove a version, run `make remove-version VERSION=...`. A version that was published
 //!    leaves an entry in [`REMOVED`].
 

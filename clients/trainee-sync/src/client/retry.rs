@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_connection_is_tried_again_after_growing_delays_until_patience_ends() {
+    fn lost_connection_is_retried_with_growing_delays_until_the_limit() {
         let mut retries = Retries::new(Duration::from_secs(3));
         let mut delays = Vec::new();
         while let Verdict::Again(delay) = retries.judge(&Err("no reply".to_owned()), Instant::now())

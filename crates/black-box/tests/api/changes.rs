@@ -145,7 +145,7 @@ fn discard(register: &Register, id: &str) {
 }
 
 #[test]
-fn the_first_request_begins_a_copy_that_later_ones_keep_right() {
+fn first_request_starts_a_copy_that_later_requests_update() {
     every_version(|api| {
         api.register.sow(30);
         let mut mirror = Mirror::default();
@@ -235,7 +235,7 @@ fn who_begins_a_copy_hears_nothing_of_those_removed_before() {
 }
 
 #[test]
-fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
+fn foreign_and_damaged_cursors_are_rejected_alike() {
     every_version(|api| {
         api.create(api.example());
         let cursor = api.get("/changes").is(200).body["meta"]["after"]
@@ -282,7 +282,7 @@ fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
 }
 
 #[test]
-fn a_reply_is_cut_where_trainees_have_very_many_nested_records() {
+fn reply_is_cut_at_trainees_with_many_nested_records() {
     let register = Register::start();
     let api = register.api(newest());
     for number in 0..60 {
@@ -356,7 +356,7 @@ fn a_limit_is_500_at_most() {
 }
 
 #[test]
-fn a_request_waits_for_a_change_where_the_client_prefers_to() {
+fn request_waits_for_a_change_if_the_client_prefers() {
     let register = Register::start();
     let api = register.api(newest());
     let created = api.create(api.example());
@@ -458,7 +458,7 @@ fn a_token_that_is_revoked_ends_the_wait() {
 }
 
 #[test]
-fn copies_that_are_made_beside_writers_are_right_in_the_end() {
+fn copies_made_during_writes_are_correct_in_the_end() {
     let register = Register::start();
     let api = register.api(newest());
     register.sow(100);

@@ -27,7 +27,7 @@ fn require_near(shown: &Shown, now: DateTime<Utc>) {
 }
 
 #[test]
-fn requests_during_a_jump_of_the_clock_leave_later_writes_as_they_were() {
+fn clock_jump_during_requests_leaves_later_writes_unaffected() {
     let beginning: DateTime<Utc> = BEGINNING.parse().unwrap();
     let lengths = [
         TimeDelta::hours(2),

@@ -87,7 +87,7 @@ fn with_mistakes(api: &Api<'_>) -> Body {
 }
 
 #[test]
-fn a_refused_request_is_logged_with_the_fields_as_the_version_spells_them() {
+fn rejected_request_is_logged_with_the_versions_field_names() {
     every_version(|api| {
         let reply = api
             .request("POST", "/trainees")
@@ -224,7 +224,7 @@ fn rate_limited_requests_log_ten_per_token_each_time() {
 }
 
 #[test]
-fn the_refused_items_of_a_batch_are_logged_with_their_positions() {
+fn rejected_batch_items_are_logged_with_their_positions() {
     every_version(|api| {
         let item = |key: &str, body: Body| json!({ "idempotency_key": key, "data": Value::from(body)["data"] });
         // Items are handled side by side, so the duplicate is one of a trainee who is there
@@ -262,7 +262,7 @@ fn the_refused_items_of_a_batch_are_logged_with_their_positions() {
 }
 
 #[test]
-fn many_problems_of_a_request_are_counted_and_the_first_are_named() {
+fn many_problems_are_counted_and_the_first_are_named() {
     every_version(|api| {
         let placement = record::<Placement>(api.version, &[(PlacementField::urn, "12")]);
         let reply = api
@@ -284,7 +284,7 @@ fn many_problems_of_a_request_are_counted_and_the_first_are_named() {
 }
 
 #[test]
-fn names_that_only_the_client_knows_are_not_logged_and_those_of_other_versions_are() {
+fn client_invented_names_are_not_logged_unlike_other_versions_names() {
     every_version(|api| {
         let foreign = api.served().other_names.trainee.refused[0].0;
         let mut placement = record::<Placement>(api.version, &[(PlacementField::urn, "990001")]);
@@ -332,7 +332,7 @@ fn names_that_only_the_client_knows_are_not_logged_and_those_of_other_versions_a
 }
 
 #[test]
-fn a_request_without_a_valid_token_or_for_no_endpoint_is_nobodys() {
+fn request_without_valid_token_or_endpoint_belongs_to_no_provider() {
     every_version(|api| {
         let stranger = api
             .register
@@ -392,7 +392,7 @@ fn a_provider_is_shown_its_own_requests_alone() {
 }
 
 #[test]
-fn so_many_requests_of_a_provider_are_kept_and_no_more() {
+fn request_log_keeps_a_limited_number_per_provider() {
     let kept = LogLimits {
         refused: 5,
         accepted: 3,
@@ -443,7 +443,7 @@ fn so_many_requests_of_a_provider_are_kept_and_no_more() {
 }
 
 #[test]
-fn a_log_that_is_full_drops_refused_requests_and_no_request_waits_for_it() {
+fn full_log_drops_rejected_requests_without_delaying_any() {
     let request_log = RequestLog::with_bounds(Bounds {
         waiting: 2,
         ..Bounds::default()
@@ -487,7 +487,7 @@ fn linked(reply: &Response) -> String {
 }
 
 #[test]
-fn what_is_refused_most_leads_to_the_page_to_which_the_reply_has_led() {
+fn most_frequent_rejection_links_to_the_page_of_its_reply() {
     every_version(|api| {
         let blank = api.example().without(F::last_name);
         let replies = [

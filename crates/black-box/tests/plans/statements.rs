@@ -177,7 +177,7 @@ fn write(register: &Register, seed: u64, count: usize) {
 }
 
 #[test]
-fn writes_of_records_with_any_set_of_fields_share_their_statements() {
+fn record_writes_with_any_fields_share_their_statements() {
     let hearing = Hearing::begin();
     let register = Register::start();
     // The first transaction finds a register without a change, the second one does not.
@@ -224,7 +224,7 @@ fn what_changes_a_trainee_stays_prepared() {
 }
 
 #[test]
-fn lists_are_as_many_statements_as_there_are_combinations_of_conditions() {
+fn lists_have_one_statement_per_combination_of_conditions() {
     let hearing = Hearing::begin();
     let register = Register::start();
     register.sow(100);

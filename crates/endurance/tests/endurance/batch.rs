@@ -20,7 +20,7 @@ const ITEMS: usize = 200;
 const LONGEST_DELAY: usize = 40_000;
 
 #[test]
-fn batch_that_is_sent_again_after_kills_stores_each_item_once() {
+fn batch_resent_after_kills_stores_each_item_once() {
     let (kills, seed, begun) = (size("BATCH_KILLS", 6), seed(), Instant::now());
     let random = Random::new(seed);
     let site = Site::new();

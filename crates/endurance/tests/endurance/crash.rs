@@ -89,7 +89,7 @@ fn a_killed_server_has_kept_every_acknowledged_write() {
 }
 
 #[test]
-fn a_server_outlives_crashes_of_postgres_and_has_kept_every_acknowledged_write() {
+fn server_keeps_acknowledged_writes_through_postgres_crashes() {
     if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }

@@ -81,7 +81,7 @@ fn timestamp_of(text: &serde_json::Value) -> DateTime<Utc> {
 }
 
 #[test]
-fn dates_stay_with_the_clock_and_a_client_that_polls_misses_nothing() {
+fn dates_follow_the_clock_and_polling_clients_miss_nothing() {
     let servers = Servers::start();
     let caller = Caller::new(&servers.site.token);
     let (manners, _) = Manner::learn_all(&caller, servers.address(0));

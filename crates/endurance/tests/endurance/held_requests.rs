@@ -226,7 +226,7 @@ fn without_limits(site: &Site) -> Command {
 }
 
 #[test]
-fn requests_without_an_end_take_bounded_memory_and_leave_room_for_others() {
+fn requests_without_an_end_take_bounded_memory() {
     let connections = size("HELD_CONNECTIONS", 0);
     let is_long = connections > 0;
     let connections = if is_long { connections } else { FEW };

@@ -44,7 +44,7 @@ struct Seen {
 }
 
 #[test]
-fn overlapping_requests_are_answered_as_if_one_came_after_the_other() {
+fn overlapping_requests_are_answered_as_if_sequential() {
     let (histories, seed, begun) = (size("HISTORIES", 12), seed(), Instant::now());
     let servers = Servers::start();
     let callers: Vec<_> = (0..CLIENTS)

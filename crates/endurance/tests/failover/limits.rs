@@ -22,8 +22,8 @@ const TOO_MANY_CONNECTIONS: &str = "53300";
 const GERMAN: &str = "de_DE";
 
 #[test]
-fn lock_timeouts_and_deadlocks_with_german_messages_are_no_errors_of_the_server() {
-    let test = "failover::limits::lock_timeouts_and_deadlocks_with_german_messages_are_no_errors_of_the_server";
+fn german_lock_timeouts_and_deadlocks_are_no_server_errors() {
+    let test = "failover::limits::german_lock_timeouts_and_deadlocks_are_no_server_errors";
     on_own_machine(Form::FullOnly, test, |machine| {
         let locales = machine.home(Host::Node(0)).join("locales");
         let name = format!("{GERMAN}.UTF-8");
@@ -56,9 +56,8 @@ fn lock_timeouts_and_deadlocks_with_german_messages_are_no_errors_of_the_server(
 }
 
 #[test]
-fn statements_that_are_cancelled_by_their_time_are_no_errors_of_the_server() {
-    let test =
-        "failover::limits::statements_that_are_cancelled_by_their_time_are_no_errors_of_the_server";
+fn statement_timeouts_are_no_server_errors() {
+    let test = "failover::limits::statement_timeouts_are_no_server_errors";
     on_own_machine(Form::FullOnly, test, |machine| {
         let postgres = Postgres::start(machine, &[], &[]);
         let order = format!("ALTER ROLE {REGISTER} SET statement_timeout = '2s'");
@@ -117,8 +116,8 @@ fn a_full_disk_is_no_error_of_the_server() {
 }
 
 #[test]
-fn servers_with_too_few_connections_are_ready_as_long_as_they_serve() {
-    let test = "failover::limits::servers_with_too_few_connections_are_ready_as_long_as_they_serve";
+fn servers_with_too_few_connections_stay_ready_while_serving() {
+    let test = "failover::limits::servers_with_too_few_connections_stay_ready_while_serving";
     on_own_machine(Form::FullOnly, test, |machine| {
         // Three of them are kept for superusers.
         let postgres = Postgres::start(

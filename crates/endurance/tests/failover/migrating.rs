@@ -11,9 +11,8 @@ use super::site::Server;
 const OPEN: u64 = 20;
 
 #[test]
-fn a_server_waits_for_a_transaction_that_is_in_the_way_of_its_migration() {
-    let test =
-        "failover::migrating::a_server_waits_for_a_transaction_that_is_in_the_way_of_its_migration";
+fn server_waits_for_a_transaction_blocking_its_migration() {
+    let test = "failover::migrating::server_waits_for_a_transaction_blocking_its_migration";
     on_own_machine(Form::FullOnly, test, |machine| {
         let postgres = Postgres::start(machine, &[], &[]);
         let url = postgres.url();

@@ -9,8 +9,8 @@ use super::site::Site;
 const MANY_CLIENTS: usize = 300;
 
 #[test]
-fn each_of_many_clients_is_answered_in_time_while_connections_are_refused() {
-    let test = "failover::unreachable::each_of_many_clients_is_answered_in_time_while_connections_are_refused";
+fn every_client_is_answered_in_time_during_refused_connections() {
+    let test = "failover::unreachable::every_client_is_answered_in_time_during_refused_connections";
     on_own_machine(Form::FullOnly, test, |machine| {
         let mut postgres = Postgres::start(machine, &[], &[]);
         let url = postgres.url();
@@ -30,8 +30,8 @@ fn each_of_many_clients_is_answered_in_time_while_connections_are_refused() {
 }
 
 #[test]
-fn a_dead_host_that_is_first_in_the_address_is_passed_over() {
-    let test = "failover::unreachable::a_dead_host_that_is_first_in_the_address_is_passed_over";
+fn dead_first_host_in_the_address_is_skipped() {
+    let test = "failover::unreachable::dead_first_host_in_the_address_is_skipped";
     on_own_machine(Form::FullOnly, test, |machine| {
         let mut postgres = Postgres::start(machine, &[], &[]);
         let hosts = [Host::Dead, Host::Node(0)].map(|host| machine.address(host));

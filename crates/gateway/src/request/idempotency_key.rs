@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digest_of_a_key_depends_on_the_secret_and_hides_the_key() {
+    fn key_digest_depends_on_the_secret_and_hides_the_key() {
         let (one, other) = (
             KeyDigests::new(&[1; KEY_BYTES]),
             KeyDigests::new(&[2; KEY_BYTES]),

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_query_the_current_cycle_is_listed_newest_change_first() {
+    fn empty_query_lists_the_current_cycle_newest_change_first() {
         let expected = Listing {
             cycle: 2025,
             status: None,

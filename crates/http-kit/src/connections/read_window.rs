@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn end_of_a_head_is_found_wherever_the_head_is_divided() {
+    fn head_end_is_found_wherever_the_head_is_divided() {
         let heads: [&[u8]; 4] = [
             b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
             b"\r\n\r\nGET / HTTP/1.1\r\n\r\n",
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_read_to_its_end_and_the_next_one_is_kept() {
+    fn request_is_read_to_its_end_keeping_the_next_one() {
         let window = ReadWindow::new(LargeHeads::default());
         let returned = |piece: &'static str| window.divide(piece.as_bytes()).0.len();
         assert!(matches!(window.plan(), ReadPlan::Return(PIECE_BYTES)));
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_not_read_is_discarded_up_to_a_limit() {
+    fn unread_body_is_discarded_up_to_a_limit() {
         let window = ReadWindow::new(LargeHeads::default());
         window.begin_request(BodyLength::Chunked);
         window.end_request(false);

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn so_many_run_so_many_wait_and_others_are_refused_at_once() {
+    async fn requests_beyond_running_and_waiting_limits_are_rejected_at_once() {
         let limit = ConcurrencyLimit::new(2, 1, Duration::from_secs(600));
         let (first, second) = (
             limit.acquire().await.unwrap(),

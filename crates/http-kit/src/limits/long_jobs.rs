@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn one_runs_at_once_and_a_server_that_stops_waits_for_it() {
+    async fn one_job_runs_at_once_and_shutdown_waits_for_it() {
         let jobs = LongJobs::default();
         jobs.finished().await;
         let job = jobs.begin().await.unwrap();

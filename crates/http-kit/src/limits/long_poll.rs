@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_waits_five_times_at_most_and_all_tokens_on_a_quarter_of_the_connections() {
+    fn long_polls_are_limited_per_token_and_in_total() {
         let polls = LongPolls::new(32);
         let [one, other] = ["one", "other"].map(TokenDigest::from_text);
         let wait = Duration::from_secs(20);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_holds_its_share_and_all_owners_hold_the_total() {
+    fn owners_are_limited_by_their_share_and_the_total() {
         let budget = MemoryBudget::new(100, 40);
         let mut permits: Vec<_> = (0..3).map(|last| budget.permit(owner(last))).collect();
         assert!(permits[0].grow_to(40) && !permits[0].grow_to(41));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn released_bytes_can_be_held_again_and_no_owner_is_kept() {
+    fn released_bytes_are_reusable_and_unused_owners_are_forgotten() {
         let budget = MemoryBudget::new(100, 100);
         let mut permit = budget.permit(owner(1));
         assert!(permit.grow_to(60) && permit.grow_to(100) && permit.grow_to(80));

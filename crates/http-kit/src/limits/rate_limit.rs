@@ -213,7 +213,7 @@ mod tests {
     };
 
     #[test]
-    fn a_rate_limit_is_used_up_by_its_own_key_alone() {
+    fn rate_limit_is_used_up_only_by_its_key() {
         let limiter = KeyedRateLimiter::new(LIMIT, 10);
         let left: Vec<u32> = (0..3)
             .map(|_| limiter.take(&"one").unwrap().requests)

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_line_is_one_object_that_says_what_was_logged() {
+    fn json_line_is_one_object_with_the_logged_values() {
         let line = with_record(|record| json("2026-03-02T12:00:00.000Z", record)).unwrap();
         let text = String::from_utf8(line).unwrap();
         assert!(
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_line_is_that_of_env_logger_without_escape_characters() {
+    fn text_line_matches_env_logger_without_escape_characters() {
         let line = with_record(|record| text("2026-03-02T12:00:00Z", record));
         let pairs = "request_id=a\"b[31m milliseconds=1.5 count=7 below=-7 is_done=true level=mine shown=200 nothing=None";
         let message = "a \"line\"\nwith \u{e9}";

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_find_the_queue_full_are_dropped_and_reported_where_they_would_stand() {
+    fn overflowing_lines_are_dropped_and_reported_in_place() {
         let (queue, written, allow) = gated(8);
         queue.push(b"1\n");
         assert_eq!(written.recv_timeout(LONG).unwrap(), "1\n");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_queued_is_written_before_a_flush_returns_unless_that_takes_too_long() {
+    fn flush_waits_for_queued_lines_until_its_timeout() {
         let (queue, written, allow) = gated(100);
         assert!(queue.flush(Duration::ZERO));
         queue.push(b"line\n");

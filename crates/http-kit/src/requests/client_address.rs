@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_the_right_most_address_that_is_not_trusted() {
+    fn client_is_the_rightmost_untrusted_address() {
         for (list, expected) in [
             ("198.51.100.1", "198.51.100.1"),
             ("203.0.113.5, 198.51.100.1", "198.51.100.1"),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_entry_ends_the_search_at_the_proxy_that_passed_it_on() {
+    fn malformed_entry_ends_the_search_at_its_proxy() {
         for (list, expected) in [
             ("unknown", PROXY),
             ("198.51.100.1, unknown", PROXY),

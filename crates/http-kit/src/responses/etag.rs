@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tag_is_the_first_half_of_the_sha_256_in_quotes() {
+    fn etag_is_the_quoted_first_half_of_the_sha_256() {
         assert_eq!(compute(b"abc"), "\"ba7816bf8f01cfea414140de5dae2223\"");
     }
 

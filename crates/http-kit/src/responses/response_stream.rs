@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn body_is_sent_in_pieces_and_its_reservation_ends_with_the_last_one() {
+    async fn body_is_sent_in_pieces_and_then_releases_its_reservation() {
         let response_sender = response_sender();
         let body: Vec<u8> = (0..100_000_u32).map(|index| (index % 251) as u8).collect();
         let reservation = reserve(&response_sender.room, body.len()).unwrap();

@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn server_that_is_about_to_stop_is_live_and_neither_ready_nor_writable() {
+    fn stopping_server_is_live_but_not_ready_or_writable() {
         let database = Database::fresh();
         let store = Store::open(database.url(), StoreOptions::default()).unwrap();
         store.migrate().unwrap();

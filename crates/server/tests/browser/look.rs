@@ -109,7 +109,7 @@ fn send(browser: &Browser, body: &str) {
 }
 
 #[test]
-fn every_page_can_be_read_on_a_desk_and_on_a_phone() {
+fn every_page_is_readable_on_desktop_and_phone() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };
@@ -135,7 +135,7 @@ fn every_page_can_be_read_on_a_desk_and_on_a_phone() {
 }
 
 #[test]
-fn the_keyboard_skips_to_the_content_and_shows_where_it_is() {
+fn keyboard_skips_to_the_content_and_shows_the_focus() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

@@ -105,7 +105,7 @@ fn a_body_is_rewritten_without_scripts() {
 }
 
 #[test]
-fn what_is_wrong_is_summed_up_and_leads_to_its_field() {
+fn errors_are_summed_up_and_link_to_their_fields() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

@@ -69,7 +69,7 @@ fn log_in(browser: &Browser, server: &Server, provider: &OpenIdProvider, account
 }
 
 #[test]
-fn a_person_signs_in_at_the_provider_by_keyboard_and_without_scripts() {
+fn person_signs_in_at_the_provider_by_keyboard_without_scripts() {
     let Some(browser) = Browser::start(Scripts::Blocked) else {
         return;
     };
@@ -121,7 +121,7 @@ fn page_on_the_way(server: &Server) -> String {
 }
 
 #[test]
-fn whoever_has_two_accesses_chooses_one_on_a_page_in_which_axe_finds_nothing() {
+fn axe_finds_nothing_on_the_choice_between_two_accesses() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

@@ -86,7 +86,7 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
 }
 
 #[test]
-fn axe_finds_nothing_on_any_page_of_operators_and_none_scrolls_sideways() {
+fn axe_finds_nothing_on_operator_pages_and_none_scrolls_sideways() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

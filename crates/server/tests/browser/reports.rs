@@ -20,7 +20,7 @@ fn body(version: &ApiVersion, name: &str, field: F, value: Value) -> Value {
 }
 
 #[test]
-fn the_refused_request_of_the_night_is_found_in_three_steps() {
+fn rejected_request_of_the_night_is_found_in_three_steps() {
     for width in WIDTHS {
         let Some(browser) = Browser::start(Scripts::Blocked) else {
             return;
@@ -76,7 +76,7 @@ fn the_refused_request_of_the_night_is_found_in_three_steps() {
 }
 
 #[test]
-fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
+fn readiness_before_and_after_moving_to_the_newest_version() {
     let Some(browser) = Browser::start(Scripts::Blocked) else {
         return;
     };

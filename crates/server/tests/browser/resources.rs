@@ -148,7 +148,7 @@ fn is_for_operators(access: Access) -> bool {
 }
 
 #[test]
-fn every_page_next_to_the_api_has_its_style_and_files() {
+fn every_page_next_to_the_api_has_style_and_files() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };
@@ -175,7 +175,7 @@ fn every_page_next_to_the_api_has_its_style_and_files() {
 }
 
 #[test]
-fn every_page_on_a_listener_of_the_settings_has_its_style_and_files() {
+fn every_settings_page_has_its_style_and_files() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };
@@ -193,7 +193,7 @@ fn every_page_on_a_listener_of_the_settings_has_its_style_and_files() {
 }
 
 #[test]
-fn every_page_on_the_listener_of_operators_has_its_style_and_files() {
+fn every_operator_page_has_its_style_and_files() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

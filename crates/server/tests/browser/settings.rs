@@ -77,7 +77,7 @@ pub(crate) fn submit(browser: &Browser, server: &Server, page: &str, title: &str
 }
 
 #[test]
-fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
+fn token_is_issued_replaced_and_revoked_by_keyboard_without_scripts() {
     for width in WIDTHS {
         let Some(browser) = Browser::start(Scripts::Blocked) else {
             return;
@@ -145,7 +145,7 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
 }
 
 #[test]
-fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
+fn axe_finds_nothing_on_settings_pages_and_none_scrolls_sideways() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

@@ -8,7 +8,7 @@ use server::sandbox::demo;
 use super::support::{Workplace, agent};
 
 #[test]
-fn the_history_of_a_trainee_says_who_changed_what_and_when() {
+fn trainee_history_says_who_changed_what_and_when() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
     let version = versions::all().newest().unwrap().version;

@@ -82,7 +82,7 @@ fn assert_refused(place: &Workplace, arguments: &[&str], file: &Path, told: &str
 }
 
 #[test]
-fn a_backup_beside_a_server_that_is_written_to_holds_all_that_was_acknowledged_before() {
+fn backup_during_writes_has_everything_acknowledged_before() {
     let place = Workplace::on_sqlite();
     let server = place.serve(&[], None);
     let written = AtomicUsize::new(0);
@@ -127,7 +127,7 @@ fn a_backup_beside_a_server_that_is_written_to_holds_all_that_was_acknowledged_b
 }
 
 #[test]
-fn a_database_is_not_replaced_while_a_server_uses_it_nor_without_a_confirmation() {
+fn database_in_use_or_without_confirmation_is_not_replaced() {
     let (place, file) = with_backup();
     let server = place.serve(&[], None);
     let newest = register(&server, 1);
@@ -158,7 +158,7 @@ fn a_database_is_not_replaced_while_a_server_uses_it_nor_without_a_confirmation(
 }
 
 #[test]
-fn a_damaged_database_is_not_replaced_while_a_server_has_it_open() {
+fn damaged_database_in_use_is_not_replaced() {
     let (place, file) = with_backup();
     let server = place.serve(&[], None);
     register(&server, 1);
@@ -179,7 +179,7 @@ fn a_damaged_database_is_not_replaced_while_a_server_has_it_open() {
 }
 
 #[test]
-fn a_database_that_was_moved_away_under_a_server_is_not_replaced() {
+fn database_moved_away_from_a_server_is_not_replaced() {
     let (place, file) = with_backup();
     let server = place.serve(&[], None);
     std::fs::rename(place.path("register.db"), place.path("moved.db")).unwrap();
@@ -191,7 +191,7 @@ fn a_database_that_was_moved_away_under_a_server_is_not_replaced() {
 }
 
 #[test]
-fn a_database_of_which_nobody_can_say_whether_it_is_in_use_is_not_replaced() {
+fn database_whose_use_is_unknown_is_not_replaced() {
     let (place, file) = with_backup();
     // A file that no user can lock.
     std::fs::create_dir(place.path("register.db-shm")).unwrap();
@@ -206,7 +206,7 @@ fn a_database_of_which_nobody_can_say_whether_it_is_in_use_is_not_replaced() {
 }
 
 #[test]
-fn a_file_beside_an_absent_database_does_not_come_back_with_a_backup() {
+fn leftover_database_files_do_not_survive_a_restore() {
     let (place, file) = with_backup();
     std::fs::remove_file(place.path("register.db")).unwrap();
     for ending in ["-wal", "-shm", "-journal"] {
@@ -219,7 +219,7 @@ fn a_file_beside_an_absent_database_does_not_come_back_with_a_backup() {
 }
 
 #[test]
-fn only_the_owner_can_read_a_database_a_backup_and_what_is_restored_from_it() {
+fn databases_backups_and_restored_files_are_readable_by_owner_only() {
     let (place, file) = with_backup();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     let database = place.path("register.db");
@@ -260,7 +260,7 @@ fn a_backup_is_not_overwritten_without_a_confirmation() {
 }
 
 #[test]
-fn a_backup_does_not_replace_the_database_that_it_is_made_of() {
+fn backup_does_not_replace_its_source_database() {
     let (place, _) = with_backup();
     let link = place.path("link.db");
     std::os::unix::fs::symlink(place.path("register.db"), &link).unwrap();
@@ -296,7 +296,7 @@ fn a_backup_does_not_replace_the_database_that_it_is_made_of() {
 }
 
 #[test]
-fn a_backup_does_not_replace_a_database_that_a_server_uses() {
+fn backup_does_not_replace_a_database_in_use() {
     let (place, _) = with_backup();
     let other = Workplace::on_sqlite();
     let server = other.serve(&[], None);
@@ -438,7 +438,7 @@ fn unfinished_files_of_commands_that_were_ended_are_removed() {
 }
 
 #[test]
-fn what_is_no_sound_backup_of_a_register_is_not_restored() {
+fn unsound_backup_is_not_restored() {
     let (place, file) = with_backup();
     let sound = std::fs::read(&file).unwrap();
     let url = |path: &Path| format!("sqlite://{}", path.display());
@@ -497,7 +497,7 @@ fn what_is_no_sound_backup_of_a_register_is_not_restored() {
 }
 
 #[test]
-fn a_register_on_postgresql_is_backed_up_and_restored_by_the_tools_of_postgresql() {
+fn postgresql_register_is_backed_up_and_restored_by_postgresql_tools() {
     if !kinds().contains(&Kind::Postgres) || !has_tools(&[Tool::Postgresql]) {
         return;
     }

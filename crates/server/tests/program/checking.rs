@@ -76,7 +76,7 @@ fn a_register_in_all_states_is_clean_beside_its_server() {
 }
 
 #[test]
-fn each_damage_is_one_line_with_the_trainee_and_nothing_of_the_person() {
+fn each_damage_is_one_line_without_personal_data() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let database = seeded(&place, kind);
@@ -162,7 +162,7 @@ fn each_damage_is_one_line_with_the_trainee_and_nothing_of_the_person() {
 }
 
 #[test]
-fn a_trainee_that_an_import_of_schools_would_pass_over_is_named() {
+fn trainee_that_school_imports_would_skip_is_named() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let database = seeded(&place, kind);
@@ -227,7 +227,7 @@ fn reserved_urns_and_shared_ukprns_of_earlier_imports_are_named() {
 }
 
 #[test]
-fn a_degree_between_the_kinds_is_named_and_made_whole_by_its_next_change() {
+fn degree_between_kinds_is_named_and_completed_by_next_change() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let database = Database::fresh_on(kind);
@@ -332,7 +332,7 @@ fn rows_without_those_that_they_refer_to_are_reported() {
 }
 
 #[test]
-fn what_sqlite_alone_lets_in_is_reported_and_does_not_end_the_walk() {
+fn data_only_sqlite_accepts_is_reported_without_ending_the_check() {
     let place = Workplace::on_sqlite();
     let database = seeded(&place, Kind::Sqlite);
     let ids = texts(
@@ -370,7 +370,7 @@ fn what_sqlite_alone_lets_in_is_reported_and_does_not_end_the_walk() {
 }
 
 #[test]
-fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_reported() {
+fn mismatched_record_history_and_list_counts_are_reported() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let database = seeded(&place, kind);

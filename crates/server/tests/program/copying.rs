@@ -76,7 +76,7 @@ fn ids(url: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_reply_is_the_same_from_the_other_database_and_back_again() {
+fn every_reply_is_unchanged_after_copying_there_and_back() {
     let place = Workplace::on_sqlite();
     let mut source = seeded(&place, &trainees(600));
     let known = ids(source.url());
@@ -195,7 +195,7 @@ fn nothing_opens_the_target_of_a_copy_that_was_killed() {
 }
 
 #[test]
-fn a_target_that_is_not_empty_and_a_copy_that_is_not_the_same_are_reported() {
+fn nonempty_target_and_differing_copy_are_reported() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let source = seeded(&place, "3");

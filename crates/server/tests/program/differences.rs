@@ -73,7 +73,7 @@ fn the_difference_is_printed_as_json_for_programs() {
 }
 
 #[test]
-fn a_version_that_nobody_knows_is_answered_with_those_that_there_are() {
+fn unknown_version_is_answered_with_the_existing_versions() {
     let place = Workplace::new();
     for pair in [["v1999.0", "v2026.1"], ["v2026.1", "v1999.0"]] {
         let ended = place.run(
@@ -92,7 +92,7 @@ fn a_version_that_nobody_knows_is_answered_with_those_that_there_are() {
 }
 
 #[test]
-fn a_reader_who_stops_before_the_end_ends_the_command_without_a_word() {
+fn reader_that_stops_early_ends_the_command_silently() {
     let newest = all().newest().unwrap().version.label.to_string();
     for arguments in [
         &["version", "openapi", &newest][..],

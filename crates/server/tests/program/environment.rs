@@ -114,7 +114,7 @@ fn run(place: &Workplace, command: &[String], more: &[&str]) -> Ended {
 }
 
 #[test]
-fn a_server_without_a_word_on_the_environment_serves_production_as_production() {
+fn server_without_environment_option_serves_production_as_production() {
     let place = Workplace::new();
     succeeds(place.run(&["migrate", "--environment", "production"], None));
     succeeds(place.run(&PROVIDER, None));
@@ -157,7 +157,7 @@ fn a_server_without_a_word_on_the_environment_serves_production_as_production() 
 }
 
 #[test]
-fn a_new_register_is_a_sandbox_unless_it_is_said_otherwise() {
+fn new_register_is_a_sandbox_by_default() {
     for (environment, expected) in [
         (None, "sandbox"),
         (Some("sandbox"), "sandbox"),

@@ -77,7 +77,7 @@ fn assert_nothing_comes_back(server: Server, url: &str, trainee: &str) {
 }
 
 #[test]
-fn key_that_names_an_erased_person_stays_used_in_copies_and_backups() {
+fn erased_persons_key_stays_used_in_copies_and_backups() {
     for kind in kinds() {
         let (place, database, copy) = (
             Workplace::on_sqlite(),

@@ -263,7 +263,7 @@ fn nothing_of_an_erased_person_is_left_in_the_database() {
 }
 
 #[test]
-fn a_request_that_is_sent_again_does_not_register_an_erased_person_again() {
+fn resent_request_does_not_register_an_erased_person_again() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let on = ["--database-url", database.url()];
@@ -449,7 +449,7 @@ fn an_erasure_is_confirmed_recorded_and_made_once() {
 }
 
 #[test]
-fn what_is_not_the_providers_or_would_name_the_person_is_refused_before_anything_is_erased() {
+fn other_providers_trainees_and_reasons_naming_the_person_are_rejected() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let on = ["--database-url", database.url()];
@@ -678,7 +678,7 @@ fn list(place: &Workplace, on: &[&str]) -> std::path::PathBuf {
 }
 
 #[test]
-fn what_an_older_copy_brings_back_is_erased_again_by_the_list() {
+fn data_restored_by_an_older_copy_is_erased_again() {
     for kind in kinds() {
         let (place, database, older) = (
             Workplace::on_sqlite(),

@@ -98,7 +98,7 @@ fn shown(base: &str, token: &str, ids: &[String]) -> Vec<Value> {
 }
 
 #[test]
-fn a_newcomer_gets_from_the_guide_to_a_mirror_in_every_version() {
+fn newcomer_follows_the_guide_to_a_mirror_in_every_version() {
     if !has_tools(&[Tool::Bash, Tool::Curl, Tool::Jq]) {
         return;
     }

@@ -161,7 +161,7 @@ fn removed_history_is_named_by_audit_and_accepted_by_check() {
 }
 
 #[test]
-fn months_that_are_not_over_are_refused_with_the_name_of_the_option() {
+fn unfinished_months_are_rejected_with_the_option_name() {
     for kind in kinds() {
         let place = place_on(kind);
         let server = place.serve(&[], None);

@@ -17,7 +17,7 @@ const SCHOOLS: usize = 5_000;
 const CLIENTS: usize = 4;
 
 #[test]
-fn three_bad_rows_are_named_by_their_lines_and_the_others_are_imported() {
+fn bad_rows_are_named_by_line_and_others_are_imported() {
     let place = Workplace::migrated();
     let file = place.write(
         "schools.csv",
@@ -38,7 +38,7 @@ fn three_bad_rows_are_named_by_their_lines_and_the_others_are_imported() {
 }
 
 #[test]
-fn training_partners_are_imported_and_a_file_of_another_kind_is_refused_as_a_whole() {
+fn training_partners_are_imported_and_other_files_rejected_entirely() {
     let place = Workplace::migrated();
     let file = place.write(
         "partners.csv",
@@ -176,7 +176,7 @@ fn partner_with_the_ukprn_of_another_one_is_refused() {
 }
 
 #[test]
-fn file_with_a_quote_that_is_never_closed_is_not_reported_as_imported() {
+fn file_with_an_unclosed_quote_is_not_reported_as_imported() {
     let place = Workplace::migrated();
     let file = place.write(
         "schools.csv",
@@ -194,7 +194,7 @@ fn file_with_a_quote_that_is_never_closed_is_not_reported_as_imported() {
 }
 
 #[test]
-fn a_server_that_is_written_to_loses_no_request_to_an_import() {
+fn server_loses_no_request_during_an_import() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
     let version = versions::all().newest().unwrap().version;

@@ -135,7 +135,7 @@ fn links_lead_to_where_the_register_was_last_served() {
 }
 
 #[test]
-fn link_of_a_production_register_is_warned_about_while_no_server_serves_the_settings() {
+fn production_link_warns_while_no_server_serves_the_settings() {
     let place = place("production");
     let warning = "the link opens only if a server runs with --settings on (REGISTER_SETTINGS)";
     let options = ["--settings-url", "https://register.example"];

@@ -110,7 +110,7 @@ fn take_away(place: &Workplace, how: &str) -> Option<impl FnOnce() + use<>> {
 }
 
 #[test]
-fn server_refuses_writes_while_its_sqlite_file_is_not_the_open_one() {
+fn server_rejects_writes_while_its_sqlite_file_is_lost() {
     for how in [
         "deleted",
         "log deleted",
@@ -296,7 +296,7 @@ fn server_with_a_lost_database_stops_on_a_signal() {
 }
 
 #[test]
-fn deleted_database_is_saved_from_the_files_that_the_server_has_open() {
+fn deleted_database_is_saved_from_the_servers_open_files() {
     let place = Workplace::on_sqlite();
     let added = place.run(
         &[

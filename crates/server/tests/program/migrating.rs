@@ -51,7 +51,7 @@ fn migrate_prints_what_it_applied_and_refuses_unknown_goals() {
 }
 
 #[test]
-fn database_of_a_layout_from_before_the_release_is_refused_and_left_alone() {
+fn pre_release_schema_is_rejected_and_left_unchanged() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let (url, other) = (database.url(), place.url());
@@ -116,7 +116,7 @@ fn database_of_a_layout_from_before_the_release_is_refused_and_left_alone() {
 }
 
 #[test]
-fn no_command_changes_a_database_that_a_newer_program_has_been_at() {
+fn no_command_changes_a_database_migrated_by_newer_program() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let on = ["--database-url", database.url()];
@@ -183,7 +183,7 @@ fn assert_refused(ended: &super::support::Ended, command: &[&str]) {
 }
 
 #[test]
-fn a_server_goes_on_while_a_newer_program_expands_the_schema_under_it() {
+fn server_works_while_a_newer_program_expands_the_schema() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let on = ["--database-url", database.url()];
@@ -222,7 +222,7 @@ fn a_server_goes_on_while_a_newer_program_expands_the_schema_under_it() {
 }
 
 #[test]
-fn what_is_pending_is_reported_in_one_line_and_in_the_exit_status() {
+fn pending_migrations_are_reported_in_one_line_and_exit_status() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let run = |command: &[&str]| {
@@ -267,7 +267,7 @@ fn what_is_pending_is_reported_in_one_line_and_in_the_exit_status() {
 }
 
 #[test]
-fn migrations_under_a_running_server_on_sqlite_are_not_taken_back() {
+fn sqlite_migrations_under_a_running_server_are_not_reverted() {
     let place = Workplace::on_sqlite();
     let server = place.serve(&[], None);
     let refused = place.run(&["migrate", "--force", "--to", "2026-11-26-000001"], None);
@@ -293,7 +293,7 @@ fn migrations_under_a_running_server_on_sqlite_are_not_taken_back() {
 }
 
 #[test]
-fn server_waits_for_a_transaction_that_holds_what_a_migration_needs() {
+fn server_waits_for_a_transaction_blocking_its_migration() {
     if !kinds().contains(&Kind::Postgres) {
         return;
     }

@@ -19,7 +19,7 @@ const ISSUER: [&str; 4] = [
 ];
 
 #[test]
-fn options_that_contradict_each_other_end_the_start_with_a_reason() {
+fn contradictory_options_stop_the_start_with_a_reason() {
     let place = Workplace::new();
     let empty = place.write("empty", " \n").display().to_string();
     let absent = place.path("absent").display().to_string();
@@ -97,7 +97,7 @@ fn options_that_contradict_each_other_end_the_start_with_a_reason() {
 }
 
 #[test]
-fn a_server_starts_without_its_issuer_and_logs_each_failure_in_one_line_without_what_was_sent() {
+fn server_starts_without_issuer_and_logs_failures_without_contents() {
     let place = Workplace::new();
     let own = ["--settings", "127.0.0.1:0"];
     let mut command = place.command(&[&SERVE[..], &ISSUER, &own].concat(), None);

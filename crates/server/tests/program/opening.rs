@@ -97,7 +97,7 @@ fn a_mistyped_path_is_an_error_and_creates_nothing() {
 }
 
 #[test]
-fn folder_in_place_of_a_database_is_an_error_and_stays_as_it_is() {
+fn folder_as_a_database_is_an_error_and_stays_unchanged() {
     let place = Workplace::on_sqlite();
     let folder = place.path("folder");
     std::fs::create_dir(&folder).unwrap();
@@ -133,7 +133,7 @@ fn folder_in_place_of_a_database_is_an_error_and_stays_as_it_is() {
 }
 
 #[test]
-fn a_database_without_a_register_is_an_error_and_stays_as_it_is() {
+fn database_without_a_register_is_an_error_and_stays_unchanged() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         if kind == Kind::Sqlite {

@@ -98,7 +98,7 @@ fn token_text(browser: &Agent, operators: &str, cookie: &str) -> String {
 }
 
 #[test]
-fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public_one() {
+fn operators_have_pages_on_their_own_listener_only() {
     let place = Workplace::migrated();
     let provider = ["--provider", "10012345"];
     done(place.run(
@@ -233,7 +233,7 @@ fn reply(
 }
 
 #[test]
-fn listener_for_operators_answers_files_and_pages_as_the_public_one_does() {
+fn operator_listener_serves_files_and_pages_like_the_public_one() {
     let place = Workplace::migrated();
     let server = serve(&place, &[]);
     let browser = browser();
@@ -294,7 +294,7 @@ fn listener_for_operators_answers_files_and_pages_as_the_public_one_does() {
 }
 
 #[test]
-fn pages_of_operators_can_be_next_to_those_of_organisations_or_nowhere() {
+fn operator_pages_can_be_beside_organisation_pages_or_nowhere() {
     let place = Workplace::migrated();
     for (arguments, public, operators) in [
         (&["--operator-pages", "settings"][..], 200, 200),
@@ -319,7 +319,7 @@ fn pages_of_operators_can_be_next_to_those_of_organisations_or_nowhere() {
 }
 
 #[test]
-fn operators_of_a_production_register_come_by_this_machine_without_tls_and_nobody_else_does() {
+fn production_operators_connect_without_tls_only_from_this_machine() {
     let place = Workplace::new();
     done(place.run(&["migrate", "--environment", "production"], None));
     let server = serve(&place, &["--settings", "on"]);
@@ -355,7 +355,7 @@ fn operators_of_a_production_register_come_by_this_machine_without_tls_and_nobod
 }
 
 #[test]
-fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
+fn commands_for_organisations_trainees_and_files_are_in_activity_log() {
     let place = Workplace::migrated();
     let run = |arguments: &[&str]| place.run(&[arguments, &["--by", "A. Operator"]].concat(), None);
     let ukprn = "10012345";
@@ -459,7 +459,7 @@ fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
 }
 
 #[test]
-fn a_page_says_that_its_report_is_not_among_the_imports() {
+fn page_says_that_its_report_could_not_be_stored() {
     let place = Workplace::migrated();
     let server = serve(&place, &[]);
     let (browser, path) = (
@@ -485,7 +485,7 @@ fn a_page_says_that_its_report_is_not_among_the_imports() {
 }
 
 #[test]
-fn the_report_of_a_file_is_kept_when_the_server_stops_and_no_browser_waits() {
+fn shutdown_keeps_the_file_report_without_a_waiting_browser() {
     let place = Workplace::new();
     let server = place.serve(&["--operator-pages", "settings"], None);
     let (browser, site) = (browser(), format!("http://{}", server.address()));

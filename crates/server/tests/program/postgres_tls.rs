@@ -31,7 +31,7 @@ fn refused_with(url: &str, reason: &str) {
 }
 
 #[test]
-fn server_with_a_certificate_of_the_root_for_its_name_is_used() {
+fn server_with_a_trusted_certificate_for_its_name_is_used() {
     if !kinds().contains(&Kind::Postgres) || !has_tools(&[Tool::Postgresql]) {
         return;
     }
@@ -45,7 +45,7 @@ fn server_with_a_certificate_of_the_root_for_its_name_is_used() {
 }
 
 #[test]
-fn certificate_that_is_not_to_be_trusted_is_refused_with_one_line() {
+fn untrusted_certificate_is_rejected_with_one_line() {
     if !kinds().contains(&Kind::Postgres) || !has_tools(&[Tool::Postgresql]) {
         return;
     }

@@ -7,7 +7,7 @@ use domain::Lists;
 use super::support::{Workplace, agent};
 
 #[test]
-fn what_is_exported_and_served_again_is_the_same_reference_data() {
+fn exported_reference_data_is_unchanged_when_served_again() {
     let place = Workplace::new();
     let folder = place.path("lists");
     let exported = place.run(&["reference-data", "export"], Some(&folder));
@@ -90,7 +90,7 @@ fn a_sandbox_is_filled_with_the_codes_of_short_lists() {
 }
 
 #[test]
-fn a_malformed_list_is_refused_at_start_with_its_file_and_line() {
+fn malformed_list_stops_the_start_with_file_and_line() {
     let place = Workplace::new();
     let folder = place.path("lists");
     std::fs::create_dir(&folder).unwrap();

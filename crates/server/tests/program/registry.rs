@@ -68,7 +68,7 @@ fn refuses(ended: &Ended, reason: &str) {
 }
 
 #[test]
-fn each_command_is_done_once_beside_a_running_server_and_stands_in_the_history() {
+fn each_command_runs_once_beside_a_server_and_is_recorded() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
     let id = &*create(&server, 1990);
@@ -171,7 +171,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
 }
 
 #[test]
-fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_lines() {
+fn rejected_file_rows_are_named_by_line_and_others_processed() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
     let (one, other, third) = (
@@ -256,7 +256,7 @@ fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_li
 }
 
 #[test]
-fn a_report_is_printed_also_where_the_file_stops_half_way_or_it_is_not_stored() {
+fn report_is_printed_even_if_file_stops_or_storing_fails() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
     let (one, other) = (create(&server, 1990), create(&server, 1991));

@@ -146,7 +146,7 @@ fn a_server_whose_log_of_requests_is_off_logs_nothing() {
 }
 
 #[test]
-fn requests_are_listed_page_by_page_and_those_of_one_provider_alone() {
+fn requests_are_listed_by_page_and_by_provider() {
     let place = logged(60);
     let first = place.run(&["request", "list", "--provider", "10000001"], None);
     let listed = rows(first.stdout());

@@ -141,7 +141,7 @@ fn a_restore_that_would_lose_an_erasure_replaces_nothing() {
 }
 
 #[test]
-fn an_erasure_of_a_provider_that_the_backup_does_not_have_is_recorded() {
+fn erasure_of_a_provider_missing_from_the_backup_is_recorded() {
     let place = Workplace::on_sqlite();
     done(place.run(&["migrate"], None));
     let backup = place.path("backup.db");

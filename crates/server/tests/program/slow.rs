@@ -67,7 +67,7 @@ fn a_head_that_does_not_come_is_reported() {
 }
 
 #[test]
-fn a_body_that_does_not_come_is_reported_in_the_form_of_the_version() {
+fn missing_body_is_reported_in_the_versions_format() {
     let workplace = Workplace::new();
     let token = token(&workplace);
     let server = impatient(&workplace, &["--body-timeout"]);
@@ -146,7 +146,7 @@ fn hold_until_refused(server: &Running, token: &str, send: impl Fn() -> String) 
 }
 
 #[test]
-fn large_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
+fn unfinished_large_bodies_use_only_their_tokens_share() {
     let workplace = Workplace::new();
     let token = token(&workplace);
     let other = issue_token(&workplace, "other");
@@ -186,7 +186,7 @@ fn large_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
 }
 
 #[test]
-fn chunked_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
+fn unfinished_chunked_bodies_use_only_their_tokens_share() {
     let workplace = Workplace::new();
     let token = token(&workplace);
     let server = impatient(&workplace, &[]);
@@ -227,7 +227,7 @@ fn early_reply(stream: &mut TcpStream) -> Option<String> {
 }
 
 #[test]
-fn a_request_that_is_sent_again_with_its_key_is_known_again_once_there_is_room_for_it() {
+fn resent_request_with_key_is_recognised_once_there_is_memory() {
     let workplace = Workplace::new();
     let token = token(&workplace);
     let server = impatient(&workplace, &[]);
@@ -270,7 +270,7 @@ fn is_refused_unread(mut stream: &TcpStream) -> bool {
 }
 
 #[test]
-fn bodies_of_requests_without_a_valid_token_take_no_room_from_others() {
+fn bodies_without_a_valid_token_take_no_memory_from_others() {
     let workplace = Workplace::new();
     let token = token(&workplace);
     let server = impatient(&workplace, &[]);
@@ -347,7 +347,7 @@ fn a_later_head_that_trickles_is_not_waited_for() {
 }
 
 #[test]
-fn a_body_that_trickles_to_where_nobody_reads_it_is_not_waited_for() {
+fn trickling_body_that_is_not_read_is_not_waited_for() {
     let workplace = Workplace::new();
     let server = hasty(&workplace);
     for form in ["Content-Length: 1000000", "Transfer-Encoding: chunked"] {
@@ -359,7 +359,7 @@ fn a_body_that_trickles_to_where_nobody_reads_it_is_not_waited_for() {
 }
 
 #[test]
-fn a_body_without_an_end_is_not_taken_for_long_wherever_it_is_sent() {
+fn endless_body_is_cut_off_soon_at_every_path() {
     let workplace = Workplace::new();
     let token = token(&workplace);
     let server = impatient(&workplace, &[]);
@@ -385,7 +385,7 @@ fn a_body_without_an_end_is_not_taken_for_long_wherever_it_is_sent() {
 }
 
 #[test]
-fn a_client_that_does_not_take_its_replies_is_not_waited_for() {
+fn client_that_reads_no_replies_is_not_waited_for() {
     let workplace = Workplace::new();
     let server = hasty(&workplace);
     let mut stream = server.connect();

@@ -74,7 +74,7 @@ fn an_address_that_cannot_be_listened_on_is_named() {
 }
 
 #[test]
-fn a_database_that_cannot_be_used_is_named_without_its_address() {
+fn database_that_cannot_be_used_is_named_without_its_address() {
     let workplace = Workplace::new();
     for (url, texts) in [
         (
@@ -100,7 +100,7 @@ fn a_database_that_cannot_be_used_is_named_without_its_address() {
 }
 
 #[test]
-fn every_command_states_what_to_do_about_a_database_that_it_cannot_use() {
+fn every_command_advises_on_a_database_it_cannot_use() {
     let workplace = Workplace::on_sqlite();
     let file = workplace.write(
         "text.db",
@@ -132,7 +132,7 @@ fn every_command_states_what_to_do_about_a_database_that_it_cannot_use() {
 }
 
 #[test]
-fn command_of_another_user_names_the_file_and_the_user_to_run_it_as() {
+fn another_users_command_names_the_file_and_the_right_user() {
     let workplace = Workplace::on_sqlite();
     assert_eq!(workplace.run(&["migrate"], None).status(), 0);
     let (folder, file) = (workplace.path(""), workplace.path("register.db"));
@@ -158,7 +158,7 @@ fn command_of_another_user_names_the_file_and_the_user_to_run_it_as() {
 }
 
 #[test]
-fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_writes() {
+fn unwritable_sqlite_file_stops_the_start_and_writing_commands() {
     let workplace = Workplace::on_sqlite();
     // A killed server leaves the files beside the database that SQLite needs to read it.
     drop(workplace.serve(&[], None));
@@ -342,7 +342,7 @@ fn pages_of_operators_that_nothing_serves_end_the_start() {
 }
 
 #[test]
-fn values_that_cannot_be_used_are_refused_in_words_of_the_command_line() {
+fn invalid_values_are_rejected_in_command_line_terms() {
     let workplace = Workplace::migrated();
     for (arguments, text) in [
         (

@@ -46,7 +46,7 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
 }
 
 #[test]
-fn what_is_in_flight_on_a_listener_of_the_settings_is_answered_too() {
+fn in_flight_settings_requests_are_answered_on_shutdown() {
     let workplace = Workplace::new();
     let mut server = Running::begin(
         &workplace,

@@ -88,7 +88,7 @@ fn require_answer(
 }
 
 #[test]
-fn both_versions_of_tls_are_spoken_with_http_1_1_alone() {
+fn both_tls_versions_are_served_with_http_1_1_only() {
     let (workplace, certified) = (Workplace::new(), certified());
     let server = serve(&workplace, &certified, &[]);
     for (version, spoken) in [

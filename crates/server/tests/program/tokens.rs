@@ -39,7 +39,7 @@ fn status(server: &Server, agent: &Agent, token: &str) -> u16 {
 }
 
 #[test]
-fn a_token_is_replaced_without_a_refused_request_and_the_old_one_revoked_at_once() {
+fn token_is_replaced_without_rejections_and_old_one_revoked_immediately() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
     let agent = agent();
@@ -123,7 +123,7 @@ fn a_token_is_replaced_without_a_refused_request_and_the_old_one_revoked_at_once
 }
 
 #[test]
-fn a_provider_is_renamed_closed_and_reopened_beside_a_running_server() {
+fn provider_is_renamed_closed_and_reopened_beside_a_server() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
     let agent = agent();

@@ -16,7 +16,7 @@ const PAIR: [&str; 6] = [
 ];
 
 #[test]
-fn a_body_that_has_a_place_is_printed_in_the_other_versions_names() {
+fn translatable_body_is_printed_in_the_other_versions_names() {
     let place = Workplace::new();
     let file = place.write("body.json", demo::example(SERVED[0]));
     let ended = place.run(&PAIR, Some(&file));
@@ -29,7 +29,7 @@ fn a_body_that_has_a_place_is_printed_in_the_other_versions_names() {
 }
 
 #[test]
-fn bodies_on_lines_are_printed_on_lines_and_what_is_lost_or_refused_is_reported_with_the_line() {
+fn bodies_on_lines_are_printed_and_problems_reported_by_line() {
     let place = Workplace::new();
     let lines = "{\"data\":{\"course_subject_one\":\"0\"}}\n\n{\"trainee_id\":\"x\",\"bursary_level\":\"6\"}\n";
     let file = place.write("bodies.ndjson", lines);
@@ -54,7 +54,7 @@ fn bodies_on_lines_are_printed_on_lines_and_what_is_lost_or_refused_is_reported_
 }
 
 #[test]
-fn the_whole_translation_is_printed_as_json_when_it_is_requested() {
+fn whole_translation_is_printed_as_json_on_request() {
     let place = Workplace::new();
     let file = place.write("body.json", r#"[{"withdraw_date": "2026-10-01"}]"#);
     let ended = place.run(

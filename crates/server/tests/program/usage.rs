@@ -103,7 +103,7 @@ fn usage_is_printed_as_a_table_with_its_total() {
 }
 
 #[test]
-fn usage_is_printed_for_spreadsheets_and_for_programs_of_one_provider_and_since_a_day() {
+fn usage_prints_csv_and_json_by_provider_and_start_date() {
     let day = recently();
     let place = counted(day);
     let newest = newest().label;
@@ -196,7 +196,7 @@ fn names_of_tokens_are_no_formulas_in_a_spreadsheet() {
 }
 
 #[test]
-fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
+fn readiness_names_users_of_a_version_and_their_rejected_writes() {
     let day = recently();
     let place = counted(day);
     let (older, newest) = (older().label, newest().label);
@@ -253,7 +253,7 @@ fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
 }
 
 #[test]
-fn readiness_says_that_a_version_can_be_removed_when_nobody_uses_it() {
+fn readiness_says_that_an_unused_version_can_be_removed() {
     let day = Utc::now().date_naive() - Days::new(40);
     let place = counted(day);
     let older = older().label;
@@ -281,7 +281,7 @@ fn readiness_says_that_a_version_can_be_removed_when_nobody_uses_it() {
 }
 
 #[test]
-fn readiness_of_all_versions_is_a_table_with_a_verdict_for_each() {
+fn readiness_of_all_versions_is_a_table_with_verdicts() {
     let day = recently();
     let place = counted(day);
     let (older, newest) = (older().label, newest().label);

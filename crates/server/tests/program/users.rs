@@ -77,7 +77,7 @@ fn done(ended: Ended) -> String {
 }
 
 #[test]
-fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity_log() {
+fn commands_invite_change_remove_and_erase_users_with_activity_log() {
     let place = Workplace::migrated();
     let run = |arguments: &[&str]| place.run(&[arguments, &["--by", "A. Operator"]].concat(), None);
     done(run(&[
@@ -283,7 +283,7 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
 }
 
 #[test]
-fn the_secret_of_a_link_is_in_no_log_and_no_metric() {
+fn link_secret_is_in_no_log_and_no_metric() {
     let place = Workplace::new();
     let server = Watched::start(place.command(&["serve"], None));
     let provider = texts(&place.url(), "SELECT ukprn AS text FROM providers").remove(0);
@@ -450,7 +450,7 @@ fn the_settings_can_have_a_listener_of_their_own() {
 }
 
 #[test]
-fn a_token_and_a_session_that_end_on_one_server_are_refused_at_once_on_the_other() {
+fn ended_token_and_session_are_rejected_immediately_by_other_server() {
     let place = Workplace::migrated();
     done(place.run(
         &[

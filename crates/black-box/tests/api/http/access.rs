@@ -217,7 +217,7 @@ const STRANGERS: [(&str, Class, Stranger); 13] = [
 ];
 
 #[test]
-fn whoever_has_no_valid_token_learns_nothing_and_changes_nothing_at_any_endpoint() {
+fn without_a_valid_token_every_endpoint_reveals_and_changes_nothing() {
     let mut cases = 0;
     for version in SERVED {
         let (mut replies, mut challenges) = (BTreeMap::new(), BTreeMap::new());
@@ -330,7 +330,7 @@ const ADDITIONS: [(&str, &[(&str, &str)]); 6] = [
 ];
 
 #[test]
-fn what_belongs_to_another_provider_is_as_if_it_were_not_there() {
+fn records_of_another_provider_look_absent() {
     let mut cases = 0;
     for version in SERVED {
         let register = Register::start();
@@ -431,7 +431,7 @@ fn identifier_pairs(
 }
 
 #[test]
-fn a_person_or_a_key_of_another_provider_is_nobody_and_nothing() {
+fn people_and_keys_of_another_provider_look_absent() {
     for version in SERVED {
         let register = Register::start();
         register.clock.set(&format!("{AFTERWARDS}T09:00:00Z"));

@@ -37,7 +37,7 @@ fn info_with<'a>(api: &Api<'a>, authorization: &str) -> Request<'a> {
 }
 
 #[test]
-fn replies_about_people_are_not_stored_on_the_way_and_the_server_says_nothing_of_itself() {
+fn personal_replies_are_not_cacheable_and_hide_the_server_software() {
     every_version(|api| {
         let created = api.send("POST", "/trainees", api.example()).is(201);
         let read = api.get(&api.shown(&created).path()).is(200);
@@ -65,7 +65,7 @@ fn replies_about_people_are_not_stored_on_the_way_and_the_server_says_nothing_of
 }
 
 #[test]
-fn a_token_is_accepted_with_its_scheme_in_any_case_and_nothing_else() {
+fn token_is_accepted_only_with_its_scheme_in_any_case() {
     every_version(|api| {
         let token = &api.token;
         for header in [
@@ -143,7 +143,7 @@ fn a_revoked_token_is_refused_from_the_next_request_on() {
 }
 
 #[test]
-fn a_token_is_dead_from_the_start_of_the_day_on_which_it_expires() {
+fn token_expires_at_the_start_of_its_expiry_date() {
     every_version(|api| {
         let expires_on = "2026-10-07".parse().ok();
         let token = api
@@ -183,7 +183,7 @@ fn a_request_to_write_without_a_token_writes_nothing() {
 }
 
 #[test]
-fn the_use_of_a_token_is_recorded_also_by_requests_that_only_read() {
+fn token_use_is_recorded_for_read_only_requests() {
     every_version(|api| {
         let last_used = || {
             let tokens = api
@@ -206,7 +206,7 @@ fn the_use_of_a_token_is_recorded_also_by_requests_that_only_read() {
 }
 
 #[test]
-fn the_use_of_a_token_is_recorded_also_by_requests_that_are_refused() {
+fn token_use_is_recorded_for_rejected_requests() {
     every_version(|api| {
         api.get("/trainees/x").is(404);
         api.register.wait_for_token_use(TOKEN_NAME, "2026-10-05");

@@ -106,7 +106,7 @@ fn replies_are_compressed_for_clients_that_accept_it() {
 }
 
 #[test]
-fn content_that_is_the_same_for_everyone_is_compressed_and_known_by_its_tag() {
+fn public_content_is_compressed_and_revalidated_by_its_etag() {
     let register = Register::start();
     let (oldest, newest) = (SERVED[0].label, SERVED.last().unwrap().label);
     let difference = format!("/docs/differences/{oldest}..{newest}");
@@ -160,7 +160,7 @@ fn pages_with_forms_are_never_compressed() {
 }
 
 #[test]
-fn files_of_pages_are_cached_for_good_at_addresses_with_their_digest() {
+fn page_files_have_digest_addresses_and_are_cached_forever() {
     let register = Register::start();
     let mut addresses = Vec::new();
     for path in SERVED
@@ -288,7 +288,7 @@ fn body_with_a_content_encoding_is_refused() {
 }
 
 #[test]
-fn request_is_undone_when_there_is_no_room_for_its_reply() {
+fn request_is_rolled_back_without_memory_for_its_reply() {
     every_version(|api| {
         let response_sender = api.register.response_sender();
         // Large replies that the client does not read.
@@ -314,7 +314,7 @@ fn request_is_undone_when_there_is_no_room_for_its_reply() {
 }
 
 #[test]
-fn pages_without_a_token_and_replies_with_one_do_not_share_room() {
+fn pages_and_authenticated_replies_have_separate_memory_budgets() {
     let register = Register::start();
     let response_sender = register.response_sender();
     let large =

@@ -155,7 +155,7 @@ fn large_head_is_answered_and_ends_its_connection() {
 }
 
 #[test]
-fn large_heads_that_do_not_end_are_held_up_to_a_number() {
+fn unfinished_large_heads_are_held_up_to_a_limit() {
     let register = Register::start();
     let api = register.api(versions::SERVED[0]);
     let large = info(&api, 60_000);

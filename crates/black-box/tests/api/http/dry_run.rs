@@ -37,7 +37,7 @@ fn timeless(value: &Value) -> Value {
 }
 
 #[test]
-fn a_create_that_is_tried_out_is_answered_in_full_and_stores_nothing() {
+fn dry_run_create_gets_a_full_reply_and_stores_nothing() {
     every_version(|api| {
         let tried = try_out(api, "POST", "/trainees", api.example()).is(201);
         let shown = api.shown(&tried);

@@ -244,7 +244,7 @@ fn head_that_is_refused_is_answered_without_its_body() {
 }
 
 #[test]
-fn head_of_a_page_that_is_refused_is_answered_without_its_body() {
+fn rejected_page_request_is_answered_before_its_body_is_sent() {
     let form = "Content-Type: application/x-www-form-urlencoded\r\n";
     let text = "Content-Type: text/plain\r\n";
     let cases = [
@@ -309,7 +309,7 @@ fn info(api: &Api<'_>) -> String {
 }
 
 #[test]
-fn body_that_is_needed_gets_100_continue_and_the_connection_stays_open() {
+fn required_body_gets_100_continue_and_the_connection_stays_open() {
     every_version(|api| {
         let body = serde_json::Value::from(api.example()).to_string();
         let mut connection = Connection::open(api.register);
@@ -417,7 +417,7 @@ fn small_body_of_a_refused_request_leaves_the_connection_usable() {
 }
 
 #[test]
-fn body_that_is_too_large_is_refused_while_it_is_sent() {
+fn oversized_body_is_rejected_while_it_is_sent() {
     every_version(|api| {
         for expect in ["", EXPECT] {
             let length = 5 * MAX_BODY_BYTES;

@@ -51,7 +51,7 @@ fn warns(reply: &Response) {
 }
 
 #[test]
-fn every_reply_to_a_token_that_expires_soon_says_on_which_day() {
+fn every_reply_to_an_expiring_token_states_the_date() {
     for version in SERVED {
         let register = Register::start();
         let api = expiring(&register, version, SOON);
@@ -111,7 +111,7 @@ fn every_reply_to_a_token_that_expires_soon_says_on_which_day() {
 }
 
 #[test]
-fn a_token_with_thirty_days_left_says_nothing_until_there_are_fewer() {
+fn token_warning_starts_with_fewer_than_thirty_days_left() {
     let register = Register::start();
     let api = expiring(&register, SERVED[0], "2026-11-05");
     assert!(api.get("/info").is(200).warnings().is_empty());
@@ -125,7 +125,7 @@ fn a_token_with_thirty_days_left_says_nothing_until_there_are_fewer() {
 }
 
 #[test]
-fn a_reply_has_at_most_ten_warnings_and_that_of_the_token_is_one_of_them() {
+fn reply_has_at_most_ten_warnings_including_the_token_warning() {
     for version in SERVED {
         let register = Register::start();
         let api = expiring(&register, version, SOON);
@@ -145,7 +145,7 @@ fn a_reply_has_at_most_ten_warnings_and_that_of_the_token_is_one_of_them() {
 }
 
 #[test]
-fn a_reply_that_is_sent_again_warns_of_the_token_as_it_is_now() {
+fn replayed_reply_warns_of_the_tokens_current_expiry() {
     for version in SERVED {
         let register = Register::start();
         let create = |api: &Api<'_>| {
@@ -190,7 +190,7 @@ fn too_many_requests_are_answered_with_the_warning_too() {
 }
 
 #[test]
-fn a_token_that_was_replaced_says_from_the_next_reply_on_when_it_expires() {
+fn replaced_token_states_its_expiry_from_the_next_reply() {
     let register = Register::start();
     let api = register.api(SERVED[0]);
     assert!(api.get("/info").is(200).warnings().is_empty());
@@ -210,7 +210,7 @@ fn a_token_that_was_replaced_says_from_the_next_reply_on_when_it_expires() {
 }
 
 #[test]
-fn the_document_names_the_warning_on_every_reply_but_that_without_a_token() {
+fn document_names_the_warning_on_every_reply_to_a_token() {
     for version in SERVED {
         let document = Contract::find(&version.label.to_string())
             .unwrap()

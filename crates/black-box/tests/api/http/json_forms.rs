@@ -67,7 +67,7 @@ fn one_byte_order_mark_before_a_body_is_skipped() {
 }
 
 #[test]
-fn one_byte_order_mark_before_a_batch_or_a_line_of_it_is_skipped() {
+fn one_byte_order_mark_per_batch_or_line_is_skipped() {
     every_version(|api| {
         let item = |key: &str| {
             let data = Value::from(api.example().with(F::last_name, key))["data"].take();
@@ -104,7 +104,7 @@ fn one_byte_order_mark_before_a_batch_or_a_line_of_it_is_skipped() {
 }
 
 #[test]
-fn whole_numbers_of_any_length_are_read_as_their_digits_in_text_fields() {
+fn whole_numbers_in_text_fields_are_read_as_digits() {
     every_version(|api| {
         let texts = [
             F::provider_trainee_id,
@@ -156,7 +156,7 @@ fn whole_numbers_of_any_length_are_read_as_their_digits_in_text_fields() {
 }
 
 #[test]
-fn long_numbers_are_read_in_items_of_a_batch_and_as_their_keys() {
+fn long_numbers_are_read_in_batch_items_and_their_keys() {
     every_version(|api| {
         let long = "3".repeat(25);
         let data = Value::from(api.example().with(F::ni_number, "PLACEHOLDER"))["data"].to_string();
@@ -206,7 +206,7 @@ fn with_times(api: &Api<'_>, time: &str) -> Body {
 }
 
 #[test]
-fn a_time_of_day_that_is_left_out_is_named_and_refused_in_a_strict_request() {
+fn discarded_time_of_day_is_named_and_rejected_when_strict() {
     every_version(|api| {
         let strict = |body: Body| {
             api.request("POST", "/trainees")
@@ -257,7 +257,7 @@ fn a_time_of_day_that_is_left_out_is_named_and_refused_in_a_strict_request() {
 }
 
 #[test]
-fn a_time_of_day_is_named_in_updates_and_transitions_too() {
+fn discarded_time_of_day_is_named_in_updates_and_transitions() {
     every_version(|api| {
         let created = api.create(api.example());
         let path = created.path();

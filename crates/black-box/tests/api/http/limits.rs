@@ -130,7 +130,7 @@ fn stranger<'a>(register: &'a Register, version: &'static ApiVersion, number: us
 }
 
 #[test]
-fn address_with_many_wrong_tokens_is_refused_and_a_provider_there_is_not() {
+fn wrong_tokens_block_an_address_but_not_a_provider_there() {
     for version in SERVED {
         let register = Register::start();
         let refusals: Vec<Response> = (0..STRANGERS + 10)
@@ -201,7 +201,7 @@ fn pages_report_the_remaining_quota_of_an_address() {
 type ForwardedAddress = fn(usize) -> String;
 
 #[test]
-fn clients_behind_a_trusted_proxy_are_counted_each_by_its_own_address() {
+fn clients_behind_a_trusted_proxy_are_counted_separately() {
     let proxies = "127.0.0.0/8".parse().unwrap();
     let register = Register::with_setup(Setup {
         proxies,
@@ -298,7 +298,7 @@ fn no_page_shows_a_forwarded_host() {
 }
 
 #[test]
-fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
+fn many_invented_tokens_leave_the_read_queue_to_others() {
     /// Jobs that may wait for the store: less than there are strangers.
     const QUEUE: usize = 16;
     /// More clients with unknown tokens than are answered without a look-up.
@@ -366,7 +366,7 @@ fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
 }
 
 #[test]
-fn a_full_queue_is_answered_at_once_and_says_when_to_try_again() {
+fn full_queue_is_answered_at_once_with_a_retry_time() {
     let register = Register::with_setup(Setup {
         queue: 1,
         ..Setup::default()

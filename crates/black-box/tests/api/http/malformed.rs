@@ -32,7 +32,7 @@ fn nested(levels: usize) -> String {
 }
 
 #[test]
-fn a_body_of_a_mebibyte_is_read_and_a_longer_one_is_refused() {
+fn body_of_one_mebibyte_is_read_and_longer_is_rejected() {
     every_version(|api| {
         let json = |request: Request<'_>| request.header("Content-Type", "application/json").send();
         json(creating(api, padded(api, MAX_BODY_BYTES + 1))).error(413, "PayloadTooLarge");
@@ -42,7 +42,7 @@ fn a_body_of_a_mebibyte_is_read_and_a_longer_one_is_refused() {
 }
 
 #[test]
-fn a_body_is_json_by_any_of_its_names_and_without_a_name() {
+fn body_is_json_under_any_json_media_type_or_none() {
     every_version(|api| {
         let media_types = [
             Some("application/json"),
@@ -68,7 +68,7 @@ fn a_body_is_json_by_any_of_its_names_and_without_a_name() {
 }
 
 #[test]
-fn a_body_that_is_said_to_be_something_else_is_refused_with_the_header_to_send() {
+fn body_of_another_media_type_is_rejected_naming_the_header() {
     every_version(|api| {
         let body = Value::from(api.example()).to_string();
         for media_type in [
@@ -131,7 +131,7 @@ fn a_body_that_is_no_json_is_refused() {
 }
 
 #[test]
-fn a_body_can_be_nested_32_levels_deep_and_no_deeper() {
+fn body_is_nested_at_most_32_levels_deep() {
     every_version(|api| {
         let created = api.create(api.example());
         let send = |body: String| api.request("PATCH", &created.path()).bytes(body).send();
@@ -229,7 +229,7 @@ fn control_characters_are_refused_in_text() {
 }
 
 #[test]
-fn a_value_of_the_wrong_type_is_refused_in_every_field() {
+fn value_of_the_wrong_type_is_rejected_in_every_field() {
     every_version(|api| {
         let created = api.create(api.example());
         for input in api.version.inputs.trainee.entries {
@@ -252,7 +252,7 @@ fn a_value_of_the_wrong_type_is_refused_in_every_field() {
 }
 
 #[test]
-fn a_nested_list_is_an_array_of_at_most_100_objects() {
+fn nested_list_is_an_array_of_at_most_100_objects() {
     every_version(|api| {
         let name = |list| api.version.inputs.trainee.name_of(list).unwrap();
         for list in [F::placements, F::degrees] {

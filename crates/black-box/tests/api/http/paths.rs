@@ -14,7 +14,7 @@ fn allowed(reply: &Response) -> BTreeSet<&str> {
 }
 
 #[test]
-fn an_unknown_path_is_not_found_with_or_without_a_token() {
+fn unknown_path_is_not_found_with_or_without_token() {
     every_version(|api| {
         for path in [
             "",
@@ -35,7 +35,7 @@ fn an_unknown_path_is_not_found_with_or_without_a_token() {
 }
 
 #[test]
-fn a_version_that_never_was_is_not_found_and_those_that_are_served_are_listed() {
+fn unknown_version_is_not_found_and_lists_the_served_versions() {
     let register = Register::start();
     let newest = SERVED.iter().map(|version| version.label).max().unwrap();
     let labels: Vec<String> = SERVED
@@ -81,7 +81,7 @@ fn a_version_that_never_was_is_not_found_and_those_that_are_served_are_listed() 
 }
 
 #[test]
-fn an_unknown_trainee_and_one_of_another_provider_look_the_same() {
+fn unknown_and_foreign_trainees_look_the_same() {
     every_version(|api| {
         let theirs = api
             .register
@@ -139,7 +139,7 @@ fn identifiers_are_compared_exactly() {
 }
 
 #[test]
-fn a_method_that_the_path_does_not_have_is_answered_with_those_it_has() {
+fn unsupported_method_is_answered_with_the_allowed_methods() {
     every_version(|api| {
         let created = api.create(api.example());
         for (path, method, has) in [
@@ -203,7 +203,7 @@ fn head_is_get_without_a_body() {
 }
 
 #[test]
-fn a_request_id_of_the_clients_is_repeated_when_it_is_well_formed() {
+fn well_formed_client_request_id_is_repeated() {
     every_version(|api| {
         let longest = "r".repeat(64);
         for id in ["a", "order-66_b.7", longest.as_str()] {

@@ -11,7 +11,7 @@ fn too_long() -> Vec<u8> {
 }
 
 #[test]
-fn a_missing_token_comes_before_everything_about_the_body_and_the_record() {
+fn missing_token_precedes_all_body_and_record_errors() {
     every_version(|api| {
         let created = api.create(api.example());
         for (method, path) in [
@@ -52,7 +52,7 @@ fn an_unknown_token_comes_before_everything_about_the_body_too() {
 }
 
 #[test]
-fn a_path_or_method_that_is_not_there_comes_before_the_token() {
+fn unknown_path_or_method_precedes_the_missing_token() {
     every_version(|api| {
         let ask = |method, path| {
             api.request(method, path)
@@ -66,7 +66,7 @@ fn a_path_or_method_that_is_not_there_comes_before_the_token() {
 }
 
 #[test]
-fn a_body_that_cannot_be_read_comes_before_a_trainee_who_is_not_there() {
+fn unreadable_body_precedes_an_unknown_trainee() {
     every_version(|api| {
         for (method, path) in [
             ("PUT", "/trainees/x"),
@@ -86,7 +86,7 @@ fn a_body_that_cannot_be_read_comes_before_a_trainee_who_is_not_there() {
 }
 
 #[test]
-fn a_trainee_who_is_not_there_comes_before_what_is_wrong_with_the_content() {
+fn unknown_trainee_precedes_content_errors() {
     every_version(|api| {
         for (method, path) in [
             ("PUT", "/trainees/x"),
@@ -105,7 +105,7 @@ fn a_trainee_who_is_not_there_comes_before_what_is_wrong_with_the_content() {
 }
 
 #[test]
-fn missing_data_comes_before_the_state_at_which_a_withdrawal_is_refused() {
+fn missing_data_precedes_the_state_error_of_a_withdrawal() {
     every_version(|api| {
         let created = api.create(api.example());
         api.withdraw(created.id());
@@ -115,7 +115,7 @@ fn missing_data_comes_before_the_state_at_which_a_withdrawal_is_refused() {
 }
 
 #[test]
-fn a_refusal_to_change_a_finished_record_comes_before_missing_data() {
+fn refusal_to_change_a_finished_record_precedes_missing_data() {
     every_version(|api| {
         let created = api.create(api.example());
         api.withdraw(created.id());

@@ -91,7 +91,7 @@ fn what_a_client_has_already_is_not_sent_again() {
 }
 
 #[test]
-fn a_reply_to_a_write_has_the_tag_of_the_record_that_it_shows() {
+fn write_reply_has_the_etag_of_the_shown_record() {
     every_version(|api| {
         let created = api.send("POST", "/trainees", api.example()).is(201);
         let path = api.shown(&created).path();
@@ -243,7 +243,7 @@ fn an_unquoted_tag_is_refused_with_a_word_about_quotes() {
 }
 
 #[test]
-fn a_change_that_was_meant_for_another_state_of_the_record_is_refused() {
+fn change_with_another_etag_is_rejected() {
     every_version(|api| {
         let [trainee, placement, degree] = created(api);
         let version = api.version;
@@ -324,7 +324,7 @@ fn a_change_that_was_meant_for_another_state_of_the_record_is_refused() {
 }
 
 #[test]
-fn a_refusal_by_tag_stands_behind_what_is_not_there_and_before_what_is_wrong() {
+fn etag_refusal_follows_not_found_and_precedes_content_errors() {
     every_version(|api| {
         let [trainee, placement, _] = created(api);
         send_if(
@@ -372,7 +372,7 @@ fn a_refusal_by_tag_stands_behind_what_is_not_there_and_before_what_is_wrong() {
 }
 
 #[test]
-fn a_write_that_demands_that_there_is_no_record_changes_nothing() {
+fn write_with_if_none_match_changes_no_existing_record() {
     every_version(|api| {
         let [trainee, placement, degree] = created(api);
         let version = api.version;
@@ -466,7 +466,7 @@ fn a_write_that_demands_that_there_is_no_record_changes_nothing() {
 }
 
 #[test]
-fn a_record_is_added_although_its_request_demands_that_there_is_none() {
+fn record_is_created_despite_if_none_match() {
     every_version(|api| {
         let adding = |path: &str, body: Value| {
             api.request("POST", path)

@@ -35,7 +35,7 @@ fn is_replayed(again: &Response, first: &Response) {
 }
 
 #[test]
-fn every_post_is_carried_out_once_and_answered_as_often_as_it_is_sent() {
+fn repeated_post_runs_once_and_is_answered_each_time() {
     every_version(|api| {
         let body = Value::from(api.example().with_key("frist_names", "x"));
         let first = send_with_key(api, KEY, "/trainees", body.clone()).is(201);
@@ -115,7 +115,7 @@ fn a_key_is_for_one_request() {
 }
 
 #[test]
-fn what_was_refused_can_be_sent_again_with_its_key_and_be_accepted() {
+fn rejected_request_is_accepted_when_corrected_under_its_key() {
     every_version(|api| {
         send_with_key(
             api,
@@ -172,7 +172,7 @@ fn what_is_no_key_is_refused() {
 }
 
 #[test]
-fn a_request_that_is_only_tried_out_passes_over_its_key() {
+fn dry_run_does_not_use_its_key() {
     every_version(|api| {
         let tried = api
             .request("POST", "/trainees")

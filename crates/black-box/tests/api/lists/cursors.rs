@@ -89,7 +89,7 @@ fn links_lead_to_every_trainee_of_a_list_once() {
 }
 
 #[test]
-fn a_page_links_to_the_first_and_to_the_one_before() {
+fn page_links_to_the_first_and_previous_page() {
     every_version(|api| {
         add(api, 5);
         let second = api
@@ -233,7 +233,7 @@ fn ids_of(api: &Api<'_>) -> Vec<String> {
 }
 
 #[test]
-fn writers_beside_a_client_that_follows_a_list_hide_nothing_from_it() {
+fn writers_hide_nothing_from_a_client_following_a_list() {
     let register = crate::api::support::Register::start();
     let api = register.api(crate::api::support::newest());
     assert!(
@@ -264,7 +264,7 @@ fn a_cursor_page_without_trainees_is_empty() {
 }
 
 #[test]
-fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
+fn foreign_and_damaged_cursors_are_rejected_alike() {
     every_version(|api| {
         add(api, 3);
         let page = api.get("/trainees?per_page=1").is(200);

@@ -30,7 +30,7 @@ fn names(api: &Api<'_>, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_list_shows_every_key_but_nested_ones_that_the_version_hides_there() {
+fn list_shows_every_key_except_nested_ones_hidden_by_version() {
     every_version(|api| {
         let created = api.create(api.example());
         let reply = api.get("/trainees").is(200);
@@ -119,7 +119,7 @@ fn a_list_is_narrowed_by_status() {
 }
 
 #[test]
-fn a_list_is_narrowed_by_the_last_change_and_the_trn() {
+fn list_is_filtered_by_last_change_and_trn() {
     every_version(|api| {
         let first = add(api, "First", |body| body);
         api.register.clock.set("2026-10-05T10:00:00.500Z");

@@ -5,7 +5,7 @@ use domain::{Kind, TraineeField as F};
 use crate::api::support::{Api, every_version};
 
 #[test]
-fn nested_records_are_included_on_request_as_the_trainee_shows_them() {
+fn nested_records_are_included_on_request_as_in_the_trainee() {
     every_version(|api| {
         let created = api.create(api.example());
         let shown = api.get(&format!("/trainees/{}", created.id())).is(200);

@@ -20,7 +20,7 @@ fn with_body<'a>(request: Request<'a>, method: &str) -> Request<'a> {
 }
 
 #[test]
-fn every_endpoint_names_an_unknown_parameter_in_a_warning_and_refuses_it_to_a_strict_client() {
+fn every_endpoint_warns_of_unknown_parameters_or_rejects_when_strict() {
     every_version(|api| {
         let created = api.create(api.example());
         for endpoint in api.version.endpoints.all() {
@@ -65,7 +65,7 @@ fn every_endpoint_names_an_unknown_parameter_in_a_warning_and_refuses_it_to_a_st
 }
 
 #[test]
-fn a_misspelt_filter_is_named_with_the_nearest_one_beside_what_else_is_wrong() {
+fn misspelt_filter_suggests_the_nearest_name_beside_other_problems() {
     every_version(|api| {
         let reply = api.get("/trainees?academic_cycel=2024").is(404);
         assert_eq!(
@@ -92,7 +92,7 @@ fn a_misspelt_filter_is_named_with_the_nearest_one_beside_what_else_is_wrong() {
 }
 
 #[test]
-fn a_strict_request_with_an_unknown_parameter_is_not_carried_out() {
+fn strict_request_with_unknown_parameter_is_not_executed() {
     every_version(|api| {
         let body = api.example();
         let strict = api
@@ -126,8 +126,7 @@ fn many(api: &Api<'_>, path: &str) -> usize {
 }
 
 #[test]
-fn warnings_about_keys_and_parameters_are_ten_together_and_repeat_nothing_that_a_header_cannot_hold()
- {
+fn key_and_parameter_warnings_are_ten_together_and_header_safe() {
     every_version(|api| {
         let created = api.create(api.example());
         let query: Vec<String> = (0..25).map(|number| format!("size_{number}=1")).collect();
@@ -146,7 +145,7 @@ fn warnings_about_keys_and_parameters_are_ten_together_and_repeat_nothing_that_a
 }
 
 #[test]
-fn a_path_that_is_almost_one_is_not_found_and_names_the_nearest() {
+fn misspelt_path_is_not_found_and_names_the_nearest() {
     let register = Register::start();
     for version in versions::SERVED {
         let base = format!("/api/{}", version.label);

@@ -73,7 +73,7 @@ fn every_page_keeps_to_itself() {
 }
 
 #[test]
-fn the_list_shows_every_version_with_its_days_and_where_to_read() {
+fn list_shows_every_version_with_its_dates_and_links() {
     let publication = |version: &adapter_kit::ApiVersion| Publication {
         deprecated_on: Some(date(2026, 9, 1)),
         sunset_on: Some(date(2027, 9, 1)),
@@ -197,7 +197,7 @@ fn the_form_that_compares_leads_to_the_difference() {
 }
 
 #[test]
-fn a_body_stands_beside_the_new_one_with_its_changes_marked() {
+fn body_is_shown_beside_the_new_one_with_marked_changes() {
     let register = Register::start();
     let version = SERVED[0];
     let (from, to) = oldest_and_newest();
@@ -265,7 +265,7 @@ fn a_value_without_a_place_is_shown_with_the_reason() {
 }
 
 #[test]
-fn what_is_wrong_with_the_form_is_said_at_its_fields_and_at_the_top() {
+fn form_errors_are_shown_at_fields_and_at_the_top() {
     let register = Register::start();
     let (from, to) = oldest_and_newest();
     let page = rewrite(&register, &from, &to, "detect", "{\n  \"sex\": ,").is(422);
@@ -327,7 +327,7 @@ fn the_guide_of_a_removed_version_says_what_is_left() {
 }
 
 #[test]
-fn the_guide_within_a_version_shows_the_endpoints_that_end_there() {
+fn guide_within_a_version_shows_its_ending_endpoints() {
     let register = Register::start();
     let deprecates = |version: &&&ApiVersion| !version.endpoints.deprecated.is_empty();
     let version = SERVED.iter().rev().find(deprecates).unwrap();
@@ -412,7 +412,7 @@ fn addresses_without_a_page_lead_to_the_documentation() {
 }
 
 #[test]
-fn browser_gets_a_page_where_nothing_is_found_and_a_program_gets_an_error() {
+fn missing_page_is_html_for_browsers_and_json_for_programs() {
     let register = Register::start();
     let label = SERVED[0].label;
     for path in [
@@ -449,7 +449,7 @@ fn browser_gets_a_page_where_nothing_is_found_and_a_program_gets_an_error() {
 }
 
 #[test]
-fn explorer_of_each_version_has_its_title_and_leads_to_the_documents_without_scripts() {
+fn each_explorer_has_a_title_and_document_links_without_scripts() {
     let register = Register::start();
     for served in SERVED.iter() {
         let label = served.label;

@@ -97,7 +97,7 @@ fn every_link_of_every_page_leads_somewhere() {
 }
 
 #[test]
-fn a_document_has_the_names_of_its_version_and_no_others() {
+fn document_has_only_the_names_of_its_version() {
     let register = Register::start();
     for version in SERVED {
         let own = names::all(version);
@@ -211,7 +211,7 @@ fn a_page_with_commands_has_the_address_of_its_reader() {
 }
 
 #[test]
-fn documents_are_kept_by_their_tags_and_the_search_is_not() {
+fn documents_are_cached_by_etag_and_search_is_not() {
     let register = Register::start();
     for document in DOCUMENTS {
         let path = format!("/docs/{}/{document}", SERVED[0].label);
@@ -256,7 +256,7 @@ fn documents_are_kept_by_their_tags_and_the_search_is_not() {
 }
 
 #[test]
-fn every_code_list_is_a_page_with_each_code_its_name_and_the_versions_that_accept_it() {
+fn code_list_page_has_every_code_name_and_accepting_version() {
     let register = Register::start();
     let lists = domain::Lists::embedded();
     for list in domain::List::ALL {
@@ -448,7 +448,7 @@ fn a_query_is_bounded_and_shown_as_text() {
 }
 
 #[test]
-fn no_page_links_to_a_guide_from_a_version_to_itself() {
+fn no_page_links_to_a_guide_between_identical_versions() {
     let register = Register::start();
     for version in SERVED {
         let itself = format!("from={0}&to={0}\"", version.label);
@@ -476,7 +476,7 @@ fn no_page_links_to_a_guide_from_a_version_to_itself() {
 }
 
 #[test]
-fn the_page_that_rewrites_begins_with_an_example_of_what_is_chosen() {
+fn rewriting_page_starts_with_an_example_of_the_selection() {
     let register = Register::start();
     let newest = SERVED.last().unwrap().label;
     for version in SERVED {

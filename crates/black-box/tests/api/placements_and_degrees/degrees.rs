@@ -161,7 +161,7 @@ fn bare(api: &Api<'_>, name: &str) -> Shown {
 }
 
 #[test]
-fn every_update_leaves_a_degree_whole_or_is_refused_at_what_is_missing() {
+fn degree_update_is_complete_or_rejected_at_the_missing_field() {
     every_version(|api| {
         let trainee = bare(api, "Updated");
         let degrees = format!("{}/degrees", trainee.path());
@@ -199,7 +199,7 @@ fn every_update_leaves_a_degree_whole_or_is_refused_at_what_is_missing() {
 }
 
 #[test]
-fn every_new_degree_is_whole_or_is_refused_at_what_is_missing() {
+fn new_degree_is_complete_or_rejected_at_the_missing_field() {
     every_version(|api| {
         let trainee = bare(api, "Created");
         let list = api.version.inputs.trainee.name_of(F::degrees).unwrap();

@@ -148,7 +148,7 @@ fn a_placement_lives_and_goes() {
 }
 
 #[test]
-fn a_placement_in_a_known_school_has_its_name_and_postcode() {
+fn placement_in_a_known_school_has_its_name_and_postcode() {
     every_version(|api| {
         let trainee = bare(api);
         let reply = api.send(
@@ -194,7 +194,7 @@ fn a_placement_in_a_known_school_has_its_name_and_postcode() {
 }
 
 #[test]
-fn values_beside_a_known_school_are_ignored_however_long_they_are() {
+fn values_beside_a_known_school_are_ignored_at_any_length() {
     every_version(|api| {
         let long =
             || json!({ "urn": "990001", "name": "n".repeat(256), "postcode": "SW1A 2AA 2AA" });
@@ -338,7 +338,7 @@ fn one_wrong_code_of_a_degree_is_one_problem() {
 }
 
 #[test]
-fn the_parts_of_a_finished_trainee_are_changed_where_the_version_changes_such_records() {
+fn nested_records_of_a_finished_trainee_change_where_version_allows() {
     every_version(|api| {
         let trainee = api.create(api.example());
         api.withdraw(trainee.id());

@@ -39,7 +39,7 @@ fn nothing_follows(api: &Api<'_>, trainee: &Shown, message: &str) {
 }
 
 #[test]
-fn a_submitted_trainee_gets_a_trn_and_a_recommended_one_the_award() {
+fn submitted_trainee_gets_a_trn_and_recommended_one_the_award() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let numbered = advanced(api, &created, "trn_received");
@@ -65,7 +65,7 @@ fn a_submitted_trainee_gets_a_trn_and_a_recommended_one_the_award() {
 }
 
 #[test]
-fn a_recommended_trainee_without_a_trn_gets_one_with_the_award() {
+fn recommended_trainee_without_trn_gets_one_with_the_award() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Recommend).is(202);
@@ -142,7 +142,7 @@ fn a_trainee_of_another_provider_or_none_is_not_found() {
 }
 
 #[test]
-fn advancing_can_be_tried_out_made_conditional_and_is_done_once_for_a_key() {
+fn advancing_supports_dry_runs_preconditions_and_keys() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let tried = api

@@ -7,7 +7,7 @@ use versions::SERVED;
 use crate::api::support::{Register, Setup};
 
 #[test]
-fn sandbox_paths_are_not_found_in_production_with_or_without_a_token() {
+fn sandbox_paths_are_not_found_in_production() {
     let register = Register::with_setup(Setup {
         environment: Environment::Production,
         ..Setup::default()

@@ -38,7 +38,7 @@ fn in_every_state(api: &Api<'_>) -> Vec<Shown> {
 }
 
 #[test]
-fn reset_discards_the_own_trainees_in_every_state_and_no_others() {
+fn reset_discards_own_trainees_in_every_state_and_no_others() {
     every_version(|api| {
         let other = api.register.other_provider(api.version);
         let theirs = other.create(other.example());
@@ -78,7 +78,7 @@ fn reset_discards_the_own_trainees_in_every_state_and_no_others() {
 }
 
 #[test]
-fn reset_leaves_a_dated_tombstone_with_an_entry_in_the_history() {
+fn reset_leaves_a_dated_tombstone_and_a_history_entry() {
     every_version(|api| {
         let created = api.create(api.example());
         api.register.clock.set("2026-10-06T09:00:00Z");
@@ -118,7 +118,7 @@ fn reset_leaves_a_dated_tombstone_with_an_entry_in_the_history() {
 }
 
 #[test]
-fn reset_discards_a_thousand_trainees_at_a_time_and_reports_how_many_remain() {
+fn reset_discards_up_to_1000_trainees_and_reports_the_rest() {
     every_version(|api| {
         api.register.sow(1_200);
         let (mut discarded, mut remaining) = (0, 1_200);
@@ -137,7 +137,7 @@ fn reset_discards_a_thousand_trainees_at_a_time_and_reports_how_many_remain() {
 }
 
 #[test]
-fn reset_can_be_tried_out_and_is_done_once_for_a_key() {
+fn reset_supports_dry_runs_and_idempotency_keys() {
     every_version(|api| {
         let first = api.create(api.example());
         let tried = api
@@ -173,7 +173,7 @@ fn reset_can_be_tried_out_and_is_done_once_for_a_key() {
 }
 
 #[test]
-fn a_request_of_before_a_reset_is_not_answered_from_memory() {
+fn request_from_before_a_reset_is_not_replayed() {
     every_version(|api| {
         let create = || {
             api.request("POST", "/trainees")

@@ -13,7 +13,7 @@ use crate::api::support::Register;
 use crate::api::support::register::UKPRN;
 
 #[test]
-fn a_session_that_somebody_has_planted_ends_when_its_browser_signs_in() {
+fn planted_session_ends_when_its_browser_signs_in() {
     let register = Register::start();
     let attacker = Browser::signed_in(
         &register,
@@ -235,7 +235,7 @@ fn nothing_of_a_request_decides_where_a_redirection_leads() {
 }
 
 #[test]
-fn forms_of_a_session_are_limited_and_those_of_others_are_not() {
+fn forms_are_limited_per_session() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let other = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
@@ -299,7 +299,7 @@ fn a_form_that_is_too_large_or_none_is_refused() {
 }
 
 #[test]
-fn pages_beyond_their_limit_are_refused_and_the_api_goes_on() {
+fn pages_over_their_limit_are_rejected_while_the_api_works() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let (cookie, form_token) = (admin.cookie().unwrap(), admin.form_token());

@@ -64,7 +64,7 @@ fn state(register: &Register) -> String {
 }
 
 #[test]
-fn a_session_of_another_organisation_reaches_nothing_on_any_page_or_form() {
+fn session_reaches_no_page_or_form_of_another_organisation() {
     let register = Register::start();
     let admin = Browser::signed_in(
         &register,
@@ -183,7 +183,7 @@ fn nobody_gets_through_a_route_of_another_role() {
 }
 
 #[test]
-fn an_operator_reaches_nothing_of_an_organisation_through_the_pages_of_another() {
+fn operator_reaches_no_organisation_through_pages_of_another() {
     let register = Register::start();
     let admin = Browser::signed_in(
         &register,
@@ -294,7 +294,7 @@ fn elsewhere<'a>(
 }
 
 #[test]
-fn the_pages_of_each_listener_are_for_its_own_people_alone() {
+fn pages_of_each_listener_are_for_its_own_users_only() {
     let mut requests = 0;
     let is_shared = |route: &&Route| matches!(route.access(), Access::Public | Access::SignedIn);
     let of_operators = |route: &&Route| route.access() == Access::Operator;
@@ -355,7 +355,7 @@ fn the_pages_of_each_listener_are_for_its_own_people_alone() {
 }
 
 #[test]
-fn each_listener_signs_its_own_people_in_and_uses_up_no_other_link() {
+fn listener_signs_in_own_users_without_using_up_other_links() {
     for (audience, own, other) in [
         (
             Audience::Operators,

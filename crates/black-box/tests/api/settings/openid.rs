@@ -156,7 +156,7 @@ impl World {
 }
 
 #[test]
-fn an_invited_person_signs_in_by_a_verified_address_and_from_then_on_by_the_identity() {
+fn invited_person_signs_in_by_verified_address_then_by_identity() {
     for kind in [
         Kind::default(),
         Kind {
@@ -222,7 +222,7 @@ fn a_claim_makes_a_viewer_an_admin_or_an_operator() {
 }
 
 #[test]
-fn nobody_without_access_is_signed_in_and_all_get_the_same_page() {
+fn people_without_access_are_rejected_with_the_same_page() {
     let Some(world) = World::start(Kind::default()) else {
         return;
     };
@@ -261,7 +261,7 @@ fn nobody_without_access_is_signed_in_and_all_get_the_same_page() {
 }
 
 #[test]
-fn whoever_belongs_to_two_organisations_chooses_once_and_in_the_same_browser() {
+fn member_of_two_organisations_chooses_once_in_the_same_browser() {
     let Some(world) = World::start(Kind::default()) else {
         return;
     };
@@ -320,7 +320,7 @@ fn whoever_belongs_to_two_organisations_chooses_once_and_in_the_same_browser() {
 }
 
 #[test]
-fn an_answer_of_the_provider_that_was_changed_or_repeated_signs_nobody_in() {
+fn changed_or_repeated_provider_response_is_rejected() {
     let Some(world) = World::start(Kind::default()) else {
         return;
     };
@@ -385,7 +385,7 @@ fn an_answer_of_the_provider_that_was_changed_or_repeated_signs_nobody_in() {
 }
 
 #[test]
-fn an_expired_id_token_and_an_issuer_of_another_name_sign_nobody_in() {
+fn expired_id_token_and_wrong_issuer_name_are_rejected() {
     let Some(world) = World::start(Kind::default()) else {
         return;
     };

@@ -75,7 +75,7 @@ fn refused(register: &Register, page: Page, status: u16, what: &str) {
 }
 
 #[test]
-fn an_honest_issuer_signs_in_with_code_challenge_state_and_nonce() {
+fn honest_issuer_signs_in_with_code_challenge_state_and_nonce() {
     let issuer = FakeIssuer::start();
     let register = trusting(&issuer.name());
     link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
@@ -158,7 +158,7 @@ fn no_id_token_but_a_valid_one_signs_in() {
 }
 
 #[test]
-fn a_reply_for_the_code_that_is_none_is_not_followed_and_signs_nobody_in() {
+fn invalid_token_response_is_rejected_and_redirects_not_followed() {
     for fault in Fault::OF_TOKEN_REPLY {
         // Another one each time: what it says of itself is kept for an hour.
         let issuer = FakeIssuer::start();
@@ -178,7 +178,7 @@ fn a_reply_for_the_code_that_is_none_is_not_followed_and_signs_nobody_in() {
 }
 
 #[test]
-fn an_issuer_that_says_of_itself_what_cannot_be_is_not_used_and_tried_again() {
+fn issuer_with_invalid_metadata_is_not_used_and_is_retried() {
     let issuer = FakeIssuer::start();
     let register = trusting(&issuer.name());
     let browser = Browser::new(&register);
@@ -205,7 +205,7 @@ fn an_issuer_that_says_of_itself_what_cannot_be_is_not_used_and_tried_again() {
 }
 
 #[test]
-fn another_key_of_the_issuer_is_fetched_once_a_minute_and_everything_once_an_hour() {
+fn unknown_key_is_fetched_once_a_minute_and_everything_hourly() {
     let issuer = FakeIssuer::start();
     let register = trusting(&issuer.name());
     link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
@@ -239,7 +239,7 @@ fn another_key_of_the_issuer_is_fetched_once_a_minute_and_everything_once_an_hou
 }
 
 #[test]
-fn an_issuer_that_is_away_keeps_nobody_from_the_other_pages() {
+fn unavailable_issuer_does_not_affect_other_pages() {
     let register = trusting("http://127.0.0.1:1");
     let browser = Browser::new(&register);
     press(&browser).is(503);
@@ -297,7 +297,7 @@ fn an_issuer_that_is_slow_is_not_waited_for() {
 }
 
 #[test]
-fn an_answer_counts_once_in_its_browser_within_ten_minutes_and_with_its_state() {
+fn answer_works_once_within_ten_minutes_with_browser_and_state() {
     let issuer = FakeIssuer::start();
     let register = trusting(&issuer.name());
     link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
@@ -358,7 +358,7 @@ fn an_answer_counts_once_in_its_browser_within_ten_minutes_and_with_its_state() 
 }
 
 #[test]
-fn an_answer_that_comes_late_declines_or_names_another_issuer_signs_nobody_in() {
+fn late_declined_or_another_issuers_answer_is_rejected() {
     let issuer = FakeIssuer::start();
     let register = trusting(&issuer.name());
     link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
@@ -407,7 +407,7 @@ fn an_answer_that_comes_late_declines_or_names_another_issuer_signs_nobody_in() 
 }
 
 #[test]
-fn the_issuer_signs_in_whom_the_pages_of_the_listener_are_for() {
+fn issuer_signs_in_only_users_of_the_listener() {
     for (audience, own, other) in [
         (
             Audience::Operators,
@@ -480,7 +480,7 @@ fn another_site_can_neither_begin_nor_choose() {
 }
 
 #[test]
-fn a_session_that_somebody_has_planted_ends_also_when_the_issuer_signs_in() {
+fn planted_session_ends_when_the_issuer_signs_in() {
     let issuer = FakeIssuer::start();
     let register = trusting(&issuer.name());
     let attacker = Browser::signed_in(

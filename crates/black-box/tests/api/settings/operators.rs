@@ -126,7 +126,7 @@ fn an_organisation_is_added_renamed_closed_and_reopened() {
 }
 
 #[test]
-fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
+fn operator_manages_tokens_and_users_of_an_organisation() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let operator = operator(&register);
@@ -296,7 +296,7 @@ fn imports_are_listed_page_by_page_with_their_reports() {
 }
 
 #[test]
-fn every_page_of_an_operator_keeps_to_itself_and_shows_stored_script_as_text() {
+fn operator_pages_have_security_headers_and_show_script_as_text() {
     const SCRIPT: &str = "<script>alert(1)</script>\"'><img onerror=alert(1)>";
     let register = Register::start();
     let operator = operator(&register);
@@ -426,7 +426,7 @@ impl Read for Broken {
 }
 
 #[test]
-fn an_import_that_stops_half_way_is_among_the_imports_with_the_line() {
+fn import_that_stops_half_way_is_listed_with_the_line() {
     let register = Register::start();
     let mut file = "URN,UKPRN,Name\n1,,No partner\n".to_owned();
     for number in 0..600 {

@@ -36,7 +36,7 @@ pub(super) fn keeps_to_itself(page: &Page) {
 }
 
 #[test]
-fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
+fn settings_pages_have_security_headers_and_are_not_compressed() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     // A chart, and a list.

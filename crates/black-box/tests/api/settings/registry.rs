@@ -21,7 +21,7 @@ fn waiting(page: &Page) -> usize {
 }
 
 #[test]
-fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
+fn waiting_trainee_is_queued_until_the_registry_has_acted() {
     let register = Register::start();
     let api = register.api(SERVED[0]);
     let operator = operator(&register);

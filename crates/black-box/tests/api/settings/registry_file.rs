@@ -60,7 +60,7 @@ fn beside_a_file(register: &Register, operator: &Browser<'_>, act: impl FnOnce(&
 }
 
 #[test]
-fn one_file_is_done_at_once_and_other_pages_go_on() {
+fn one_file_runs_at_a_time_while_other_pages_work() {
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let report = beside_a_file(&register, &operator, |token| {
@@ -93,7 +93,7 @@ fn one_file_is_done_at_once_and_other_pages_go_on() {
 }
 
 #[test]
-fn no_row_is_done_for_an_operator_who_is_signed_out_and_the_report_says_at_which_line() {
+fn signed_out_operators_file_stops_and_reports_the_line() {
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let report = beside_a_file(&register, &operator, |token| {
@@ -116,7 +116,7 @@ fn no_row_is_done_for_an_operator_who_is_signed_out_and_the_report_says_at_which
 }
 
 #[test]
-fn a_file_ends_between_two_rows_when_the_server_stops_and_its_report_is_kept() {
+fn file_stops_between_rows_on_shutdown_with_its_report_kept() {
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let report = beside_a_file(&register, &operator, |_| register.long_jobs().stop());

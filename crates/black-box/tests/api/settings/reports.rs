@@ -19,7 +19,7 @@ fn viewer(register: &Register) -> Browser<'_> {
 }
 
 #[test]
-fn usage_is_a_chart_with_its_text_and_a_table_and_a_file() {
+fn usage_is_shown_as_chart_text_table_and_file() {
     let register = Register::start();
     let viewer = viewer(&register);
     assert!(
@@ -94,7 +94,7 @@ fn usage_is_a_chart_with_its_text_and_a_table_and_a_file() {
 }
 
 #[test]
-fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
+fn readiness_links_blocked_writes_to_their_explanation() {
     let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()

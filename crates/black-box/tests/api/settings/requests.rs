@@ -91,7 +91,7 @@ pub(super) fn links_lead_somewhere(browser: &Browser<'_>, page: &str) -> usize {
 }
 
 #[test]
-fn the_refused_request_of_the_night_is_found_in_three_steps() {
+fn rejected_request_of_the_night_is_found_in_three_steps() {
     every_version(|api| {
         let register = api.register;
         let body = api.example().without(F::last_name);
@@ -147,7 +147,7 @@ fn the_refused_request_of_the_night_is_found_in_three_steps() {
 }
 
 #[test]
-fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
+fn most_frequent_rejection_links_to_its_rule_and_requests() {
     let register = Register::start();
     let viewer = viewer(&register);
     let empty = viewer.open("/settings/requests").is(200).text;
@@ -310,7 +310,7 @@ fn requests_are_found_by_each_field_of_the_form() {
 }
 
 #[test]
-fn a_wrong_filter_is_named_next_to_its_field_and_stays_as_it_was_typed() {
+fn wrong_filter_is_named_at_its_field_and_kept() {
     let register = Register::start();
     let viewer = viewer(&register);
     let escaped = SCRIPT

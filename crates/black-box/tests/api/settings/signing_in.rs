@@ -9,7 +9,7 @@ use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 use crate::api::support::{Register, Setup};
 
 #[test]
-fn a_link_shows_where_it_leads_and_only_the_button_uses_it_up() {
+fn link_shows_its_destination_and_only_the_button_uses_it() {
     let register = Register::start();
     let secret = link(
         &register.store(),
@@ -39,7 +39,7 @@ fn a_link_shows_where_it_leads_and_only_the_button_uses_it_up() {
 }
 
 #[test]
-fn a_link_that_is_unknown_used_replaced_or_expired_is_answered_the_same() {
+fn unknown_used_replaced_and_expired_links_look_the_same() {
     let register = Register::start();
     let browser = Browser::new(&register);
     let make = |email| link(&register.store(), Some(UKPRN), email, UserRole::Viewer);
@@ -138,7 +138,7 @@ fn browsers_that_race_for_a_link_begin_one_session() {
 }
 
 #[test]
-fn a_session_ends_when_it_is_not_used_for_half_an_hour_and_after_eight_hours() {
+fn session_ends_after_half_an_hour_idle_or_eight_hours() {
     let register = Register::start();
     let browser = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
     for minutes in ["20", "40"] {
@@ -249,7 +249,7 @@ fn an_admin_and_a_command_sign_somebody_out_everywhere() {
 }
 
 #[test]
-fn a_removed_user_another_role_and_a_closed_provider_count_from_the_next_request_on() {
+fn removed_user_changed_role_and_closed_provider_apply_immediately() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let other = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
@@ -296,7 +296,7 @@ fn a_removed_user_another_role_and_a_closed_provider_count_from_the_next_request
 }
 
 #[test]
-fn the_cookie_is_for_this_host_alone_and_for_no_script() {
+fn cookie_is_limited_to_this_host_and_hidden_from_scripts() {
     let attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
     let proxies = "127.0.0.1".parse().unwrap();
     let register = Register::with_setup(Setup {
@@ -362,7 +362,7 @@ fn the_cookie_is_for_this_host_alone_and_for_no_script() {
 }
 
 #[test]
-fn whoever_tries_secrets_is_limited_by_address_and_sessions_are_not() {
+fn guessing_of_secrets_is_limited_by_address_unlike_sessions() {
     let register = Register::start();
     let browser = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
     browser.open("/settings").is(200);

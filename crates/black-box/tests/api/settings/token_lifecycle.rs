@@ -31,7 +31,7 @@ fn token_on(page: &str) -> String {
 }
 
 #[test]
-fn a_token_lives_from_invitation_to_revocation_while_a_client_uses_it() {
+fn token_in_use_lives_from_invitation_to_revocation() {
     let register = Register::start();
     let admin = Browser::new(&register);
     admin
@@ -163,7 +163,7 @@ fn a_form_that_is_sent_twice_makes_one_token() {
 }
 
 #[test]
-fn faults_of_a_form_are_shown_all_at_once_and_what_was_typed_stays() {
+fn form_errors_are_shown_together_and_keep_the_typed_values() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let before = register.operate(|session| session.list_tokens(None)).len();

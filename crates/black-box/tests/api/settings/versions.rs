@@ -22,7 +22,7 @@ fn verdict(page: &str, label: &str) -> String {
 }
 
 #[test]
-fn who_is_furthest_stands_first_and_what_stands_in_the_way_beside() {
+fn furthest_organisation_comes_first_with_its_remaining_obstacles() {
     let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()
@@ -58,7 +58,7 @@ fn who_is_furthest_stands_first_and_what_stands_in_the_way_beside() {
 }
 
 #[test]
-fn a_version_that_nobody_used_can_be_removed_once_the_counts_go_back_far_enough() {
+fn unused_version_is_removable_once_counts_go_back_far_enough() {
     let register = Register::start();
     let operator = operator(&register);
     let (oldest, newest) = (SERVED[0].label.to_string(), SERVED.last().unwrap());

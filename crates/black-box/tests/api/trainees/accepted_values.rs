@@ -380,7 +380,7 @@ fn no_value_of_a_trainee_is_lost_silently() {
 }
 
 #[test]
-fn no_value_of_a_placement_or_a_degree_is_lost_silently() {
+fn no_placement_or_degree_value_is_lost_silently() {
     every_version(|api| {
         let trainee = api.create(api.example());
         let of = |method, path: String, base, stored| Site {
@@ -491,7 +491,7 @@ fn with_institution(api: &Api<'_>, institution: impl Into<Value>) -> Value {
 }
 
 #[test]
-fn an_institution_that_is_not_in_the_list_is_named_and_refused_in_a_strict_request() {
+fn unlisted_institution_is_named_and_rejected_when_strict() {
     every_version(|api| {
         let other = "02132969-f5bc-47ca-be9c-b6f6d5b05e1b";
         let degrees = format!("{}/degrees", api.create(api.example()).path());
@@ -583,7 +583,7 @@ fn an_institution_that_is_not_in_the_list_is_named_and_refused_in_a_strict_reque
 }
 
 #[test]
-fn more_values_than_there_are_warnings_are_counted_and_come_before_names() {
+fn excess_value_warnings_are_counted_and_precede_names() {
     every_version(|api| {
         let degree = |number: usize| {
             let mut degree = with_institution(api, format!("{}", 990_000 + number));

@@ -151,7 +151,7 @@ fn prepare(api: &Api<'_>) {
 }
 
 #[test]
-fn two_hundred_items_of_which_seven_are_wrong_are_each_answered_as_if_sent_alone() {
+fn partly_wrong_batch_answers_each_item_like_a_single_request() {
     every_version(|api| {
         let another = Register::start();
         let single = another.api(api.version);
@@ -187,7 +187,7 @@ fn two_hundred_items_of_which_seven_are_wrong_are_each_answered_as_if_sent_alone
 }
 
 #[test]
-fn same_batch_sent_again_is_answered_from_memory_and_stores_nothing_twice() {
+fn resent_batch_is_replayed_and_stores_nothing_twice() {
     every_version(|api| {
         prepare(api);
         let mut items = batch(api, 200);
@@ -206,7 +206,7 @@ fn same_batch_sent_again_is_answered_from_memory_and_stores_nothing_twice() {
 }
 
 #[test]
-fn part_of_a_batch_that_was_carried_out_is_not_carried_out_again() {
+fn executed_part_of_a_batch_is_not_executed_again() {
     every_version(|api| {
         let items = batch(api, 20);
         // As after a server was killed in the middle.
@@ -225,7 +225,7 @@ fn part_of_a_batch_that_was_carried_out_is_not_carried_out_again() {
 }
 
 #[test]
-fn item_is_the_request_with_its_key_and_the_same_text() {
+fn item_equals_the_single_request_with_its_key_and_text() {
     every_version(|api| {
         // White space and the order of names are part of the text.
         let text = &data(person(api, 1)).to_string();
@@ -273,7 +273,7 @@ fn item_is_the_request_with_its_key_and_the_same_text() {
 }
 
 #[test]
-fn problems_of_an_item_are_shortened_so_that_every_batch_has_a_reply() {
+fn item_problems_are_shortened_so_every_batch_has_a_reply() {
     let register = Register::start();
     let api = register.api(newest());
     let mut body = data(person(&api, 0));
@@ -591,7 +591,7 @@ fn batch_counts_as_one_request_for_every_ten_items() {
 }
 
 #[test]
-fn other_methods_of_the_path_mean_the_trainee_of_that_identifier() {
+fn other_methods_of_the_batch_path_address_a_trainee() {
     every_version(|api| {
         for method in ["GET", "PUT", "PATCH"] {
             let request = api.request(method, PATH);
@@ -638,7 +638,7 @@ fn keys_and_persons_of_another_provider_do_not_matter() {
 }
 
 #[test]
-fn token_that_has_ended_is_refused_before_anything_is_said_of_the_batch() {
+fn expired_token_is_rejected_before_the_batch_is_read() {
     every_version(|api| {
         let token =
             api.register

@@ -16,7 +16,7 @@ fn the_heartbeat_says_ok_and_nothing_else() {
 }
 
 #[test]
-fn a_created_trainee_is_submitted_for_a_trn_at_the_time_of_the_request() {
+fn created_trainee_is_submitted_for_a_trn_immediately() {
     every_version(|api| {
         api.register.clock.set("2026-10-05T09:30:00.007Z");
         let moment = json!("2026-10-05T09:30:00.007Z");
@@ -153,7 +153,7 @@ fn identifiers_have_24_characters_and_are_never_the_same() {
 }
 
 #[test]
-fn text_is_tidied_where_the_contract_says_so_and_kept_elsewhere() {
+fn text_is_normalised_only_where_the_contract_says_so() {
     every_version(|api| {
         let body = api
             .example()
@@ -217,7 +217,7 @@ fn organisations_are_linked_or_not_applicable() {
 }
 
 #[test]
-fn a_body_without_any_field_of_a_trainee_lacks_everything_that_is_required() {
+fn body_without_trainee_fields_lacks_everything_required() {
     every_version(|api| {
         let required = F::ALL
             .iter()

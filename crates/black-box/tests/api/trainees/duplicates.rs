@@ -20,7 +20,7 @@ fn is_duplicate(api: &Api<'_>, body: Body, of: &[&Shown]) {
 }
 
 #[test]
-fn the_same_person_again_is_a_conflict_that_shows_the_existing_record() {
+fn same_person_is_a_conflict_showing_the_existing_record() {
     every_version(|api| {
         let created = api.create(api.example());
         is_duplicate(api, api.example(), &[&created]);
@@ -29,7 +29,7 @@ fn the_same_person_again_is_a_conflict_that_shows_the_existing_record() {
 }
 
 #[test]
-fn a_name_is_the_same_in_any_case_and_with_any_punctuation() {
+fn name_matches_in_any_case_with_any_punctuation() {
     every_version(|api| {
         let body = api
             .example()
@@ -61,7 +61,7 @@ fn a_name_is_the_same_in_any_case_and_with_any_punctuation() {
 }
 
 #[test]
-fn last_name_is_the_same_in_each_unicode_spelling_and_with_each_apostrophe() {
+fn last_name_matches_in_each_unicode_and_apostrophe_form() {
     every_version(|api| {
         let body = |last_name: &str| api.example().with(F::last_name, last_name);
         for spellings in [
@@ -79,7 +79,7 @@ fn last_name_is_the_same_in_each_unicode_spelling_and_with_each_apostrophe() {
 }
 
 #[test]
-fn modifier_letters_in_place_of_an_apostrophe_do_not_change_first_names() {
+fn modifier_letters_as_apostrophes_do_not_change_first_names() {
     every_version(|api| {
         let body = |first_names: &str| api.example().with(F::first_names, first_names);
         let created = api.create(body("Ka\u{2bb}iulani"));
@@ -94,7 +94,7 @@ fn modifier_letters_in_place_of_an_apostrophe_do_not_change_first_names() {
 }
 
 #[test]
-fn an_address_is_the_same_in_any_case_whatever_the_first_names_are() {
+fn email_address_matches_in_any_case_with_any_first_names() {
     every_version(|api| {
         let created = api.create(api.example());
         for email in [
@@ -127,7 +127,7 @@ fn who_differs_in_first_names_and_address_is_somebody_else() {
 }
 
 #[test]
-fn who_differs_in_birth_route_last_name_or_academic_year_is_somebody_else() {
+fn birth_date_route_last_name_and_year_distinguish_people() {
     every_version(|api| {
         api.create(api.example());
         api.create(api.example().with(F::date_of_birth, "1999-04-13"));
@@ -146,7 +146,7 @@ fn who_differs_in_birth_route_last_name_or_academic_year_is_somebody_else() {
 }
 
 #[test]
-fn an_academic_year_is_from_the_first_of_august_to_the_end_of_july() {
+fn academic_year_is_from_august_to_july() {
     every_version(|api| {
         let created = api.create(api.example());
         for start in ["2026-08-01", "2027-07-31"] {
@@ -176,7 +176,7 @@ fn the_start_that_was_sent_decides_the_academic_year() {
 }
 
 #[test]
-fn the_record_that_is_compared_is_the_one_after_its_changes() {
+fn duplicate_check_compares_the_record_after_its_changes() {
     every_version(|api| {
         let created = api.create(api.example());
         api.update(
@@ -238,7 +238,7 @@ fn another_providers_trainee_does_not_count() {
 }
 
 #[test]
-fn a_duplicate_is_found_in_every_version_and_shown_under_its_names() {
+fn duplicate_is_found_and_shown_in_every_versions_names() {
     for writing in SERVED {
         let register = Register::start();
         let writer = register.api(writing);

@@ -143,7 +143,7 @@ fn the_same_field_of_several_items_is_distinguished() {
 }
 
 #[test]
-fn problems_of_an_array_as_a_whole_are_a_plain_list() {
+fn problems_of_a_whole_array_are_a_plain_list() {
     answering_by_field(|api| {
         let degrees = list(api, F::degrees);
         let good = degree(api, "100485", "2021");

@@ -115,7 +115,7 @@ fn records_by_themselves_have_plain_paths() {
 }
 
 #[test]
-fn only_problems_of_a_request_have_a_code_and_a_field() {
+fn only_request_problems_have_a_code_and_a_field() {
     every_version(|api| {
         let created = api.create(api.example());
         for reply in [

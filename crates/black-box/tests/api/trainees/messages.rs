@@ -53,7 +53,7 @@ fn message(api: &Api<'_>, field: F, value: impl Into<Value>) -> String {
 }
 
 #[test]
-fn a_date_that_no_calendar_has_is_not_called_a_matter_of_form() {
+fn impossible_date_is_not_called_a_format_error() {
     every_version(|api| {
         for day in ["2026-13-01", "2026-02-30"] {
             for sent in [day.to_owned(), format!("{day}T10:00:00Z")] {
@@ -204,7 +204,7 @@ fn a_server_of_versions_without_lists_links_to_none() {
 }
 
 #[test]
-fn a_list_is_found_by_the_name_of_each_field_that_holds_its_codes() {
+fn list_is_found_by_each_field_name_with_its_codes() {
     every_version(|api| {
         if !publishes_lists(api.version) {
             return;

@@ -29,7 +29,7 @@ fn keys(api: &Api<'_>, urn: impl Into<Value>, ukprn: impl Into<Value>) -> Body {
 }
 
 #[test]
-fn a_urn_decides_before_a_ukprn_and_blank_keys_do_not_count_beside_others() {
+fn urn_precedes_ukprn_and_blank_keys_beside_others_are_ignored() {
     every_version(|api| {
         let created = api.create(api.example());
         let update = |body| api.update(created.id(), body);
@@ -67,7 +67,7 @@ fn a_urn_decides_before_a_ukprn_and_blank_keys_do_not_count_beside_others() {
 }
 
 #[test]
-fn a_record_that_is_sent_back_whole_with_one_number_changed_links_the_partner_of_that_number() {
+fn record_sent_back_with_one_changed_number_links_that_partner() {
     every_version(|api| {
         let created = api.create(api.example().with(F::training_partner_urn, SCHOOL.0));
         let changed = api.update(
@@ -91,7 +91,7 @@ fn a_record_that_is_sent_back_whole_with_one_number_changed_links_the_partner_of
 }
 
 #[test]
-fn one_blank_key_alone_removes_the_link_to_a_partner_without_that_number() {
+fn one_blank_key_removes_a_partner_without_that_number() {
     every_version(|api| {
         let created = api.create(api.example());
         for (field, method, blank) in [
@@ -127,7 +127,7 @@ fn one_blank_key_alone_removes_the_link_to_a_partner_without_that_number() {
 }
 
 #[test]
-fn a_record_with_a_partner_of_either_sort_is_sent_back_whole() {
+fn record_with_either_kind_of_partner_can_be_sent_back() {
     every_version(|api| {
         for (number, ukprn) in [SCHOOL.1, UNIVERSITY].into_iter().enumerate() {
             let body = api.example().with(F::training_partner_ukprn, ukprn);

@@ -52,7 +52,7 @@ fn changes_nothing(api: &Api<'_>, shown: &Shown) {
 }
 
 #[test]
-fn a_record_that_was_read_is_accepted_whole_and_changes_nothing() {
+fn record_sent_back_whole_is_accepted_and_changes_nothing() {
     every_version(|api| {
         for created in records(api) {
             changes_nothing(api, &api.read(created.id()));
@@ -61,7 +61,7 @@ fn a_record_that_was_read_is_accepted_whole_and_changes_nothing() {
 }
 
 #[test]
-fn a_withdrawn_record_is_accepted_whole_where_the_version_changes_such_records() {
+fn withdrawn_record_sent_back_is_accepted_where_versions_allow_it() {
     every_version(|api| {
         let created = api.create(api.example());
         let withdrawn = api.withdraw(created.id());
@@ -84,7 +84,7 @@ fn a_withdrawn_record_is_accepted_whole_where_the_version_changes_such_records()
 }
 
 #[test]
-fn a_record_that_was_read_is_accepted_whole_beside_one_change() {
+fn record_sent_back_with_one_change_is_accepted() {
     every_version(|api| {
         for created in records(api) {
             let reply = api

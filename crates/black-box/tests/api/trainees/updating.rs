@@ -10,7 +10,7 @@ use crate::api::support::{Body, REQUIRED, can_set, every_version, requires};
 const METHODS: [&str; 2] = ["PUT", "PATCH"];
 
 #[test]
-fn a_changed_field_is_stored_and_nothing_else_moves_but_updated_at() {
+fn changed_field_changes_only_itself_and_updated_at() {
     every_version(|api| {
         let mut before = api.create(api.example());
         for (method, email, moment) in [
@@ -38,7 +38,7 @@ fn a_changed_field_is_stored_and_nothing_else_moves_but_updated_at() {
 }
 
 #[test]
-fn an_update_that_changes_nothing_leaves_the_record_as_it_was() {
+fn update_without_changes_leaves_the_record_unchanged() {
     every_version(|api| {
         let created = api.create(api.example());
         api.register.clock.set("2026-10-08T08:00:00Z");
@@ -123,7 +123,7 @@ fn blank_name(blank: &Value) -> String {
 }
 
 #[test]
-fn some_fields_fall_back_to_a_value_when_they_are_cleared() {
+fn some_cleared_fields_fall_back_to_a_default() {
     every_version(|api| {
         let created = api.create(api.example().with(F::trainee_start_date, "2026-09-14"));
         created.has(&[
@@ -167,7 +167,7 @@ fn null_and_blank_text_are_refused_in_a_required_field() {
 }
 
 #[test]
-fn all_problems_of_an_update_are_reported_and_nothing_is_stored() {
+fn all_update_problems_are_reported_and_nothing_is_stored() {
     every_version(|api| {
         let created = api.create(api.example());
         let subject = api
@@ -190,7 +190,7 @@ fn all_problems_of_an_update_are_reported_and_nothing_is_stored() {
 }
 
 #[test]
-fn an_update_with_read_only_fields_alone_changes_nothing_and_the_client_is_warned() {
+fn update_with_only_read_only_fields_warns_and_changes_nothing() {
     every_version(|api| {
         let created = api.create(api.example());
         for method in METHODS {
@@ -240,7 +240,7 @@ fn what_follows_from_the_record_follows_its_changes() {
 }
 
 #[test]
-fn a_start_that_is_sent_as_it_was_shown_moves_with_the_plan_and_the_client_is_warned() {
+fn start_sent_as_shown_moves_with_the_plan_and_warns() {
     every_version(|api| {
         let created = api.create(api.example());
         created.has(&[(F::trainee_start_date, json!("2026-09-01"))]);

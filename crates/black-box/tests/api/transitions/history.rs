@@ -109,7 +109,7 @@ fn live(api: &Api<'_>, mut look: impl FnMut(&str)) -> String {
 }
 
 #[test]
-fn every_earlier_state_of_a_record_can_be_rebuilt_from_its_history() {
+fn every_earlier_record_state_can_be_rebuilt_from_its_history() {
     every_version(|api| {
         let mut seen = Vec::new();
         let id = live(api, |path| seen.push(api.get(path).is(200).data().clone()));

@@ -76,7 +76,7 @@ fn changes(register: &Register, id: &str, field: &str) -> usize {
 }
 
 #[test]
-fn a_trn_moves_a_submitted_trainee_on_and_leaves_the_others_where_they_are() {
+fn trn_advances_only_a_submitted_trainee() {
     every_version(|api| {
         for (number, (step, state)) in [
             (None, "trn_received"),
@@ -172,7 +172,7 @@ fn after_discarding(api: &Api<'_>, trainee: &Shown) {
 }
 
 #[test]
-fn an_award_follows_a_recommendation_and_a_trn_and_ends_the_training() {
+fn award_requires_recommendation_and_trn_and_ends_training() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let refused = |action: &RegistryAction| {
@@ -244,7 +244,7 @@ fn a_reinstated_trainee_is_in_training_and_can_pause_again() {
 /// The dates of what the registry does come after those of the server, also where its own clock is
 /// behind.
 #[test]
-fn a_change_by_the_registry_is_dated_after_the_last_change_of_the_trainee() {
+fn registry_change_is_dated_after_the_last_trainee_change() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Recommend).is(202);
@@ -306,7 +306,7 @@ fn a_returned_recommendation_can_be_made_again() {
 }
 
 #[test]
-fn an_undone_withdrawal_leaves_nothing_on_the_record_and_can_be_made_again() {
+fn undone_withdrawal_leaves_no_trace_and_can_be_repeated() {
     every_version(|api| {
         let created = api.create(api.example());
         carry_out(api, &created, Action::Defer).is(200);
@@ -342,7 +342,7 @@ fn an_undone_withdrawal_leaves_nothing_on_the_record_and_can_be_made_again() {
 }
 
 #[test]
-fn a_discarded_trainee_is_gone_and_keeps_nobody_from_being_registered() {
+fn discarded_trainee_is_gone_and_can_be_registered_again() {
     every_version(|api| {
         let created = api.create(api.example());
         after_discarding(api, &created);
@@ -356,7 +356,7 @@ fn a_discarded_trainee_is_gone_and_keeps_nobody_from_being_registered() {
 }
 
 #[test]
-fn every_registry_action_is_in_the_history_as_clients_saw_it() {
+fn registry_actions_are_in_the_history_as_clients_saw_them() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let mut seen = vec![api.read(created.id()).data];
@@ -400,7 +400,7 @@ fn every_registry_action_is_in_the_history_as_clients_saw_it() {
 }
 
 #[test]
-fn the_played_registry_issues_a_trn_and_confirms_an_award_when_the_time_has_come_and_once() {
+fn simulated_registry_issues_trn_and_award_once_when_due() {
     every_version(|api| {
         let Register { clock, .. } = api.register;
         let store = &api.register.store();
@@ -449,7 +449,7 @@ fn the_played_registry_issues_a_trn_and_confirms_an_award_when_the_time_has_come
 }
 
 #[test]
-fn the_played_registry_gives_a_trn_to_the_deferred_the_withdrawn_and_the_recommended_too() {
+fn simulated_registry_gives_trns_to_deferred_withdrawn_and_recommended_trainees() {
     every_version(|api| {
         let trainees: Vec<(Shown, &str)> = [
             (Action::Defer, "deferred"),
@@ -483,7 +483,7 @@ fn the_played_registry_gives_a_trn_to_the_deferred_the_withdrawn_and_the_recomme
 }
 
 #[test]
-fn a_recommended_trainee_who_was_never_submitted_for_a_trn_gets_one_with_the_award() {
+fn unsubmitted_recommended_trainee_gets_a_trn_with_the_award() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Recommend).is(202);
@@ -517,7 +517,7 @@ fn a_recommended_trainee_who_was_never_submitted_for_a_trn_gets_one_with_the_awa
 const MANY: usize = 400;
 
 #[test]
-fn two_servers_over_one_database_give_each_trainee_one_trn_and_one_award() {
+fn two_servers_give_each_trainee_one_trn_and_one_award() {
     let register = Register::start();
     register.sow(MANY);
     let waiting = |store: &Store| {

@@ -58,7 +58,7 @@ fn a_deferred_trainee_shows_when_and_why() {
 }
 
 #[test]
-fn a_deferral_that_is_wrong_names_its_field_before_the_state_is_looked_at() {
+fn wrong_deferral_names_its_field_before_the_state_is_checked() {
     every_version(|api| {
         let created = api.create(api.example());
         let path = format!("{}/defer", created.path());
@@ -153,7 +153,7 @@ fn everything_that_stands_against_a_recommendation_is_said_at_once() {
 }
 
 #[test]
-fn the_newer_name_of_the_recommendation_is_served_where_the_version_has_it() {
+fn newer_recommendation_name_is_served_where_the_version_has_it() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let path = format!("{}/update-qts-or-eyts-status", created.path());
@@ -169,7 +169,7 @@ fn the_newer_name_of_the_recommendation_is_served_where_the_version_has_it() {
 }
 
 #[test]
-fn every_transition_from_every_state_that_the_api_reaches_is_as_the_lifecycle_says() {
+fn every_transition_from_every_state_matches_the_lifecycle() {
     every_version(|api| {
         let actions = [Action::Defer, Action::Recommend, Action::Withdraw];
         let ways: [(&[Action], State); 4] = [

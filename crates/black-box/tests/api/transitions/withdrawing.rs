@@ -50,7 +50,7 @@ fn a_withdrawn_trainee_shows_when_by_whom_and_why() {
 }
 
 #[test]
-fn each_listed_reason_is_accepted_with_its_trigger_and_refused_with_the_other() {
+fn each_listed_reason_is_accepted_only_with_its_trigger() {
     let listed: [(&str, &[&str]); 2] = [
         (
             "trainee",
@@ -139,7 +139,7 @@ fn a_reason_that_is_sent_twice_is_recorded_once() {
 }
 
 #[test]
-fn an_explanation_that_no_reason_asks_for_is_stored_all_the_same() {
+fn explanation_without_a_reason_that_needs_it_is_stored() {
     every_version(|api| {
         let created = api.create(api.example());
         let body = Body::withdrawal(api.version)
@@ -157,7 +157,7 @@ fn an_explanation_that_no_reason_asks_for_is_stored_all_the_same() {
 }
 
 #[test]
-fn the_day_can_be_the_first_one_one_in_the_future_or_a_date_and_time() {
+fn withdrawal_date_can_be_first_day_future_or_date_time() {
     every_version(|api| {
         for (number, (sent, shown)) in [
             ("2026-09-01", "2026-09-01"),

@@ -29,7 +29,7 @@ fn a_withdrawn_trainee_is_not_withdrawn_again() {
 }
 
 #[test]
-fn the_state_and_the_problems_of_the_fields_are_reported_together() {
+fn state_and_field_problems_are_reported_together() {
     every_version(|api| {
         let created = api.create(api.example());
         api.withdraw(created.id());
@@ -74,7 +74,7 @@ fn nobody_is_withdrawn_before_the_start() {
 }
 
 #[test]
-fn a_withdrawal_needs_a_date_a_trigger_the_future_interest_and_reasons() {
+fn withdrawal_requires_date_trigger_future_interest_and_reasons() {
     every_version(|api| {
         let created = api.create(api.example());
         let required = names(
@@ -106,7 +106,7 @@ fn a_withdrawal_needs_a_date_a_trigger_the_future_interest_and_reasons() {
 }
 
 #[test]
-fn an_unknown_trigger_is_one_problem_and_reasons_are_judged_against_both_lists() {
+fn unknown_trigger_is_one_problem_and_both_reason_lists_apply() {
     every_version(|api| {
         let created = api.create(api.example());
         let with = |trigger: &str, reasons: Value| {

@@ -81,7 +81,7 @@ fn stored_texts(register: &Register) -> Vec<String> {
 }
 
 #[test]
-fn every_request_with_a_valid_token_is_counted_by_its_endpoint_whatever_was_answered() {
+fn authenticated_request_is_counted_by_endpoint_whatever_the_reply() {
     every_version(|api| {
         let created = api.create(api.example());
         api.read(created.id());
@@ -115,7 +115,7 @@ fn every_request_with_a_valid_token_is_counted_by_its_endpoint_whatever_was_answ
 }
 
 #[test]
-fn a_request_without_a_valid_token_or_for_no_endpoint_is_not_counted() {
+fn request_without_valid_token_or_endpoint_is_not_counted() {
     every_version(|api| {
         api.get("/info").is(200);
         let stranger = api
@@ -134,7 +134,7 @@ fn a_request_without_a_valid_token_or_for_no_endpoint_is_not_counted() {
 }
 
 #[test]
-fn the_first_and_the_last_request_are_known_by_their_identifiers() {
+fn first_and_last_request_are_known_by_their_ids() {
     let register = Register::start();
     let api = register.api(SERVED[0]);
     for (moment, id) in [
@@ -224,7 +224,7 @@ fn an_endpoint_that_ends_is_reported_as_such() {
 }
 
 #[test]
-fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
+fn names_only_in_other_versions_are_counted_once_per_request() {
     every_version(|api| {
         let created = api.create(api.example());
         let foreign: Vec<&str> = api
@@ -296,7 +296,7 @@ fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
 }
 
 #[test]
-fn names_of_other_versions_in_transitions_and_in_nested_records_are_counted() {
+fn other_versions_names_in_transitions_and_nested_records_are_counted() {
     every_version(|api| {
         let mut placement =
             record::<Placement>(api.version, &[(domain::PlacementField::urn, "990001")]);
@@ -393,7 +393,7 @@ fn send_rubbish(api: &Api<'_>) {
 }
 
 #[test]
-fn nothing_that_a_client_says_is_stored_but_the_names_of_the_program() {
+fn only_names_known_to_the_program_are_stored_from_clients() {
     let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()

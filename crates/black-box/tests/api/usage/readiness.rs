@@ -79,7 +79,7 @@ fn tried(api: &Api<'_>, versions: &'static Versions) -> ((i64, i64), Vec<Problem
 }
 
 #[test]
-fn a_write_that_the_newest_version_would_refuse_counts_with_the_field_and_the_rule() {
+fn write_the_newest_version_rejects_counts_with_field_and_rule() {
     let versions = with_a_stricter_one();
     for version in SERVED {
         let register = register_with_versions(versions);
@@ -130,7 +130,7 @@ fn a_write_that_the_newest_version_would_refuse_counts_with_the_field_and_the_ru
 }
 
 #[test]
-fn every_write_of_the_examples_is_accepted_in_the_newest_version_too() {
+fn every_example_write_is_accepted_by_the_newest_version() {
     let newest = versions::all().newest().unwrap().version.label;
     for version in SERVED.iter().filter(|version| version.label != newest) {
         let register = register_with_versions(versions::all());
@@ -269,7 +269,7 @@ fn live(api: &Api<'_>) -> i64 {
 }
 
 #[test]
-fn only_what_was_carried_out_in_an_older_version_is_tried() {
+fn only_executed_writes_of_older_versions_are_tried() {
     let versions = versions::all();
     let register = register_with_versions(versions);
     let api = register.api(SERVED[0]);
@@ -309,7 +309,7 @@ fn only_what_was_carried_out_in_an_older_version_is_tried() {
 }
 
 #[test]
-fn items_of_a_batch_are_tried_one_by_one_and_counted_as_one_request() {
+fn batch_items_are_tried_singly_and_counted_as_one_request() {
     let register = register_with_versions(versions::all());
     let api = register.api(SERVED[0]);
     let foreign = api.served().other_names.trainee.refused[0].0;
@@ -347,7 +347,7 @@ fn nothing_is_tried_when_no_share_is_requested() {
 }
 
 #[test]
-fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones() {
+fn version_users_are_reported_with_ending_and_newer_features() {
     let register = Register::start();
     let (older, newest) = (SERVED[0], *SERVED.last().unwrap());
     let (api, other) = (register.api(older), register.other_provider(older));
@@ -435,7 +435,7 @@ fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones(
 }
 
 #[test]
-fn a_version_that_nobody_uses_can_be_removed_and_it_is_reported_since_when() {
+fn unused_version_is_reported_as_removable_with_the_start_date() {
     let register = Register::start();
     let (api, newest) = (
         register.api(SERVED[0]),
@@ -471,7 +471,7 @@ fn a_version_that_nobody_uses_can_be_removed_and_it_is_reported_since_when() {
 }
 
 #[test]
-fn a_version_that_was_watched_for_a_short_time_only_is_not_called_unused() {
+fn briefly_observed_version_is_not_called_unused() {
     let register = Register::start();
     let api = register.api(SERVED[0]);
     register.api(SERVED.last().unwrap()).get("/info").is(200);
@@ -487,7 +487,7 @@ fn a_version_that_was_watched_for_a_short_time_only_is_not_called_unused() {
 }
 
 #[test]
-fn an_endpoint_that_the_newest_version_does_not_have_is_reported() {
+fn endpoint_missing_from_the_newest_version_is_reported() {
     let newest = *SERVED.last().unwrap();
     let fewer: Vec<_> = newest
         .endpoints

@@ -73,7 +73,7 @@ fn reads_the_same(api: &Api<'_>, written: &Shown) -> Shown {
 }
 
 #[test]
-fn a_record_that_one_version_writes_reads_the_same_in_every_other() {
+fn record_written_in_one_version_reads_the_same_in_others() {
     for writing in SERVED {
         let register = Register::start();
         let writer = register.api(writing);
@@ -123,7 +123,7 @@ fn a_change_through_one_version_is_seen_in_every_other() {
 }
 
 #[test]
-fn a_record_is_sent_back_whole_through_every_version_and_stays_as_it_was() {
+fn record_sent_back_through_every_version_stays_unchanged() {
     for writing in SERVED {
         let register = Register::start();
         let writer = register.api(writing);
@@ -198,7 +198,7 @@ fn older_versions_withdraw_trainees_on_newer_routes() {
 }
 
 #[test]
-fn a_record_on_a_route_that_only_an_older_version_accepts_stays_editable_in_the_newer_ones() {
+fn record_on_an_older_route_stays_editable_in_newer_versions() {
     let register = Register::start();
     let oldest = register.api(version("v2025.0"));
     let created = oldest.create(oldest.example().with(F::training_route, "02"));
@@ -221,7 +221,7 @@ fn a_record_on_a_route_that_only_an_older_version_accepts_stays_editable_in_the_
 }
 
 #[test]
-fn v2026_1_does_not_change_a_finished_record_and_the_others_do() {
+fn only_v2026_1_rejects_changes_of_finished_records() {
     for (label, refuses) in [("v2025.0", false), ("v2026.0", false), ("v2026.1", true)] {
         let register = Register::start();
         let api = register.api(version(label));
@@ -247,7 +247,7 @@ fn v2026_1_does_not_change_a_finished_record_and_the_others_do() {
 }
 
 #[test]
-fn a_record_that_only_an_older_version_accepts_stays_editable_in_what_is_fine() {
+fn record_only_older_versions_accept_keeps_valid_fields_editable() {
     let register = Register::start();
     let oldest = register.api(version("v2025.0"));
     let body = oldest

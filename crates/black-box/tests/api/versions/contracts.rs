@@ -115,7 +115,7 @@ fn an_addition_wants_a_line_in_the_change_log() {
 }
 
 #[test]
-fn a_break_is_accepted_when_the_change_log_announces_it_for_the_version() {
+fn break_is_accepted_when_the_change_log_announces_it() {
     let folder = promised(|_, contract| {
         contract.shape["rules"]["degree"]
             .as_object_mut()
@@ -182,7 +182,7 @@ fn a_promised_version_is_served_or_said_to_be_removed() {
 }
 
 #[test]
-fn a_folder_without_contracts_and_a_file_that_is_none_are_refused() {
+fn folder_without_contracts_and_invalid_contract_file_are_rejected() {
     let folder = tempdir().unwrap();
     let refused = |folder: &Path| {
         check(folder, versions::all(), &[], Lists::embedded())

@@ -179,7 +179,7 @@ fn the_endpoints_that_end_in_a_version_say_so() {
 }
 
 #[test]
-fn a_version_that_ends_says_so_on_every_reply_below_it() {
+fn ending_version_announces_its_end_on_every_reply() {
     let (version, versions) = ending(Some((2026, 9, 1)), Some((2027, 9, 1)));
     let newest = versions.newest().unwrap().version.label;
     let link = format!(
@@ -229,7 +229,7 @@ fn a_version_that_ends_says_so_on_every_reply_below_it() {
 }
 
 #[test]
-fn an_end_that_lies_ahead_is_reported_and_so_is_one_without_a_deprecation() {
+fn future_end_and_end_without_deprecation_are_reported() {
     let told_by = |since, until| {
         let (version, versions) = ending(since, until);
         let reply = Register::with_versions(versions)
@@ -311,7 +311,7 @@ fn a_removed_version_shows_the_way_out_whatever_is_requested() {
 }
 
 #[test]
-fn a_version_that_is_not_chosen_is_not_found_and_not_listed() {
+fn version_not_chosen_is_not_found_and_not_listed() {
     let [left_out, chosen @ ..] = SERVED else {
         panic!("there are versions")
     };
@@ -359,7 +359,7 @@ fn the_list_of_versions_is_the_committed_one() {
 }
 
 #[test]
-fn the_list_of_versions_needs_no_token_and_is_read_only() {
+fn version_list_needs_no_token_and_is_read_only() {
     let register = Register::start();
     let get = register.request("GET", "/api/versions").send().is(200);
     let head = register.request("HEAD", "/api/versions").send().is(200);
@@ -378,7 +378,7 @@ fn the_list_of_versions_needs_no_token_and_is_read_only() {
 }
 
 #[test]
-fn the_list_of_versions_has_all_of_them_newest_first_with_their_ends() {
+fn version_list_has_all_versions_newest_first_with_ends() {
     let (version, versions) = ending(Some((2026, 9, 1)), Some((2027, 9, 1)));
     let register = Register::with_versions(versions);
     let list = register.request("GET", "/api/versions").send().is(200);

@@ -60,7 +60,7 @@ fn same<T: std::fmt::Debug>(one: impl IntoIterator<Item = T>, other: impl IntoIt
 }
 
 #[test]
-fn on_the_way_back_a_field_that_came_has_gone_and_a_name_changes_back() {
+fn reverse_difference_swaps_additions_and_removals_and_reverses_renames() {
     let back = |change: &FieldChange| FieldChange {
         kind: match change.kind {
             FieldChangeKind::Added { name, same_value } => {
@@ -151,7 +151,7 @@ fn on_the_way_back_a_rule_that_came_has_gone() {
 }
 
 #[test]
-fn code_that_ended_has_a_successor_or_an_answer_whom_to_ask() {
+fn ended_code_has_a_successor_or_a_contact_to_ask() {
     let lists = Lists::embedded();
     let mut ended = 0;
     for older in all().iter() {
@@ -283,7 +283,7 @@ fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str
 }
 
 #[test]
-fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
+fn every_changed_name_exists_in_its_stated_version() {
     for (there, _) in there_and_back() {
         for change in there.fields() {
             let version = |label| all().find(label).unwrap().version;
@@ -350,7 +350,7 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
 }
 
 #[test]
-fn what_breaks_comes_first_and_every_change_says_what_to_do() {
+fn breaking_changes_come_first_and_all_changes_give_instructions() {
     for (there, _) in there_and_back() {
         assert!(there.changes.is_sorted_by_key(|change| change.effect));
         assert!(there.changes.is_sorted_by_key(|change| !change.breaking));
@@ -366,7 +366,7 @@ fn what_breaks_comes_first_and_every_change_says_what_to_do() {
 }
 
 #[test]
-fn names_that_the_first_version_only_shows_are_unknown_in_the_newest() {
+fn names_only_shown_by_first_version_are_unknown_in_newest() {
     let register = Register::start();
     let api = register.api(all().named("v2026.1").unwrap().version);
     let trainee = api.create(api.example());
@@ -446,7 +446,7 @@ fn the_recommendation_moves_to_another_endpoint_and_back() {
 }
 
 #[test]
-fn a_client_of_the_version_before_meets_one_thing_that_breaks_it() {
+fn client_of_the_previous_version_meets_one_breaking_change() {
     let steps = between("v2026.0", "v2026.1");
     let breaking: Vec<&Change> = steps.breaking().collect();
     assert_eq!(breaking.len(), 1, "{breaking:#?}");
@@ -673,7 +673,7 @@ fn unreported<'a>(of_contract: &'a [Change], reported: &[Change]) -> Vec<&'a Cha
 }
 
 #[test]
-fn each_breaking_change_of_a_contract_is_reported_in_the_difference_and_the_reverse() {
+fn breaking_contract_change_is_reported_in_difference_and_reverse() {
     for (from, to) in all()
         .iter()
         .flat_map(|from| all().iter().map(move |to| (from, to)))

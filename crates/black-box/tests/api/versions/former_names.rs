@@ -58,7 +58,7 @@ fn written() -> String {
 }
 
 #[test]
-fn the_committed_names_of_released_versions_are_those_of_the_versions() {
+fn committed_names_of_released_versions_match_the_versions() {
     let written = written();
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         fs::write(FILE, &written).unwrap();
@@ -110,7 +110,7 @@ fn count_refused(api: &Api<'_>, names: &[FormerName]) -> usize {
 }
 
 #[test]
-fn a_server_of_one_version_knows_the_names_of_the_others() {
+fn server_of_one_version_knows_the_other_versions_names() {
     let current = SERVED.iter().flat_map(|version| {
         let inputs = version.inputs.trainee.entries.iter();
         inputs.map(|input| FormerName {
@@ -131,7 +131,7 @@ fn a_server_of_one_version_knows_the_names_of_the_others() {
 }
 
 #[test]
-fn names_of_a_removed_version_are_refused_with_the_right_one() {
+fn removed_versions_names_are_rejected_with_the_right_name() {
     let labels: BTreeSet<Label> = FORMER_NAMES.iter().map(|former| former.version).collect();
     assert!(!labels.is_empty());
     for label in labels {
@@ -213,7 +213,7 @@ fn later_version(field: F, name: &'static str) -> &'static ApiVersion {
 }
 
 #[test]
-fn a_name_that_only_later_versions_have_is_named_in_a_warning_with_the_version() {
+fn name_only_in_later_versions_warns_with_the_version() {
     let later = later_version(F::study_mode, "mode_of_study");
     let list: Vec<&'static ApiVersion> = SERVED.iter().copied().chain([later]).collect();
     let versions: &Versions = leaked(Versions::among(&list, &list, FORMER_NAMES));

@@ -51,7 +51,7 @@ fn value(api: &Api<'_>, field: F) -> String {
 }
 
 #[test]
-fn another_versions_name_is_refused_with_the_name_of_this_one() {
+fn another_versions_name_is_rejected_with_this_versions_name() {
     every_version(|api| {
         let names = &api.served().other_names.trainee.refused;
         assert!(!names.is_empty());
@@ -83,7 +83,7 @@ fn another_versions_name_is_refused_with_the_name_of_this_one() {
 }
 
 #[test]
-fn another_versions_name_in_place_of_a_required_one_is_the_only_problem() {
+fn another_versions_name_for_a_required_field_is_one_problem() {
     every_version(|api| {
         let names = &api.served().other_names.trainee.refused;
         let (foreign, _) = names
@@ -100,7 +100,7 @@ fn another_versions_name_in_place_of_a_required_one_is_the_only_problem() {
 }
 
 #[test]
-fn another_versions_name_beside_the_right_one_with_the_same_value_is_ignored() {
+fn another_versions_name_with_an_equal_value_is_ignored() {
     every_version(|api| {
         let names = &api.served().other_names.trainee.refused;
         let both = names.iter().fold(api.example(), |body, (foreign, field)| {
@@ -143,7 +143,7 @@ fn another_versions_name_is_refused_in_a_withdrawal_too() {
 }
 
 #[test]
-fn another_versions_name_of_a_field_that_cannot_be_set_is_named_in_a_warning() {
+fn another_versions_name_of_a_read_only_field_warns() {
     every_version(|api| {
         let created = api.create(api.example());
         let known = |name: &str| {
@@ -192,7 +192,7 @@ fn another_versions_name_of_a_field_that_cannot_be_set_is_named_in_a_warning() {
 }
 
 #[test]
-fn an_unknown_name_is_accepted_and_named_with_the_nearest_one() {
+fn unknown_name_is_accepted_with_a_warning_and_a_suggestion() {
     every_version(|api| {
         let reply = api
             .send(
@@ -255,7 +255,7 @@ fn an_unknown_name_is_refused_when_the_client_prefers_that() {
 }
 
 #[test]
-fn unknown_names_in_a_withdrawal_and_in_nested_records_are_named_too() {
+fn unknown_names_in_withdrawals_and_nested_records_are_named() {
     every_version(|api| {
         let mut placement = record::<Placement>(api.version, &[(P::urn, "990001")]);
         placement["colour"] = json!("red");
@@ -284,7 +284,7 @@ fn unknown_names_in_a_withdrawal_and_in_nested_records_are_named_too() {
 }
 
 #[test]
-fn at_most_ten_names_are_repeated_and_none_that_does_not_belong_in_a_header() {
+fn at_most_ten_header_safe_names_are_repeated() {
     every_version(|api| {
         let created = api.create(api.example());
         let body = (0..25).fold(Body::new(api.version), |body, number| {
@@ -402,7 +402,7 @@ fn fields_of_a_response_are_ignored_whatever_their_value() {
 }
 
 #[test]
-fn nested_lists_on_an_update_are_reported_and_refused_to_a_strict_client() {
+fn nested_lists_in_updates_warn_or_are_rejected_when_strict() {
     every_version(|api| {
         let created = api.create(api.example());
         for list in [F::placements, F::degrees] {

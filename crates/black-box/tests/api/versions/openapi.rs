@@ -134,7 +134,7 @@ fn every_endpoint_is_described_and_no_other() {
 }
 
 #[test]
-fn operations_have_names_of_their_own_and_links_lead_to_them() {
+fn operations_have_unique_names_and_links_lead_to_them() {
     every_version(|api| {
         let document = documented(api).document();
         let operations = document["paths"]
@@ -458,7 +458,7 @@ fn allowed(contract: &Contract, schema: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn what_a_generated_client_can_send_is_of_the_right_form() {
+fn what_a_generated_client_can_send_has_the_right_form() {
     let mut sent = 0;
     every_version(|api| {
         let label = api.version.label.to_string();

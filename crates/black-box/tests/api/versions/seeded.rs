@@ -9,7 +9,7 @@ use crate::api::support::{Register, Shown};
 const TRAINEES: usize = 150;
 
 #[test]
-fn every_invented_trainee_sent_back_whole_is_accepted_and_changes_nothing_in_every_version() {
+fn seeded_trainee_sent_back_changes_nothing_in_every_version() {
     let register = Register::start();
     register.sow(TRAINEES);
     for version in SERVED {

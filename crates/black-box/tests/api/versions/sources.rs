@@ -85,7 +85,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn only_the_adapters_and_the_list_know_a_version_or_a_name_of_its_own() {
+fn only_adapters_and_version_list_know_versions_and_their_names() {
     let forbidden = forbidden();
     let sources = sources();
     assert!(sources.len() > 50, "{sources:?}");
@@ -106,7 +106,7 @@ fn only_the_adapters_and_the_list_know_a_version_or_a_name_of_its_own() {
 }
 
 #[test]
-fn the_forbidden_words_are_the_labels_and_the_names_that_are_not_canonical() {
+fn forbidden_words_are_version_labels_and_non_canonical_names() {
     let forbidden = forbidden();
     for word in [
         "v2025.0",

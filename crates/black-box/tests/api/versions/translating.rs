@@ -62,7 +62,7 @@ fn example(label: &str) -> Body {
 }
 
 #[test]
-fn every_body_that_a_version_accepts_is_accepted_in_the_others_as_it_is_translated() {
+fn accepted_body_is_accepted_in_other_versions_after_translation() {
     let developer = Developer::new();
     for from in ["v2025.0", "v2026.0", "v2026.1"] {
         for to in ["v2025.0", "v2026.0", "v2026.1"] {
@@ -81,7 +81,7 @@ fn every_body_that_a_version_accepts_is_accepted_in_the_others_as_it_is_translat
 }
 
 #[test]
-fn names_are_renamed_also_in_a_withdrawal_and_beside_nested_records() {
+fn names_are_renamed_in_withdrawals_and_beside_nested_records() {
     let developer = Developer::new();
     let body = example("v2025.0").with(F::training_partner_urn, "990001");
     let translation = developer.translate("v2025.0", "v2026.1", body);
@@ -119,7 +119,7 @@ fn names_are_renamed_also_in_a_withdrawal_and_beside_nested_records() {
 }
 
 #[test]
-fn code_that_ended_is_translated_with_what_to_send_in_its_place() {
+fn ended_code_is_translated_with_its_replacement() {
     let developer = Developer::new();
     let body = example("v2025.0").with(F::training_route, "02");
     let translation = developer.translate("v2025.0", "v2026.1", body);
@@ -162,7 +162,7 @@ fn names_of_other_versions_stay_and_unknown_ones_are_reported() {
 }
 
 #[test]
-fn a_primary_course_whose_subject_an_older_version_puts_first_is_refused_in_the_newest() {
+fn primary_course_that_older_versions_reorder_is_rejected_by_newest() {
     let developer = Developer::new();
     let body = example("v2025.0")
         .with(F::course_age_range, "13914")
@@ -200,7 +200,7 @@ fn a_primary_course_whose_subject_an_older_version_puts_first_is_refused_in_the_
 }
 
 #[test]
-fn what_an_older_version_does_not_have_is_lost_with_its_value() {
+fn value_absent_from_an_older_version_is_reported_lost() {
     let developer = Developer::new();
     let body = example("v2026.1")
         .with(F::training_route, "15")
@@ -300,7 +300,7 @@ fn nested_lists_are_bounded_as_everywhere() {
 }
 
 #[test]
-fn a_question_that_is_not_put_as_it_must_be_is_refused_with_every_key() {
+fn malformed_question_is_rejected_with_every_key() {
     let developer = Developer::new();
     for question in [
         json!({}),
@@ -409,7 +409,7 @@ fn the_day_is_that_of_the_register() {
 }
 
 #[test]
-fn translations_beyond_their_limit_are_refused_and_the_api_goes_on() {
+fn translations_over_their_limit_are_rejected_while_the_api_works() {
     let developer = Developer::new();
     let translations = developer.0.translations();
     let runtime = actix_web::rt::System::new();

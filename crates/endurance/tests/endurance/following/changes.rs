@@ -251,12 +251,12 @@ fn follow_beside_writers(servers: Servers) {
 }
 
 #[test]
-fn copies_that_are_made_while_others_write_are_right_in_the_end() {
+fn copies_made_during_writes_are_correct_in_the_end() {
     follow_beside_writers(Servers::start());
 }
 
 #[test]
-fn copies_are_right_in_the_end_although_a_transaction_stays_open() {
+fn copies_are_correct_despite_an_open_transaction() {
     if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }

@@ -257,7 +257,7 @@ impl Experiment {
 }
 
 #[test]
-fn a_client_that_follows_the_links_of_a_list_misses_nothing() {
+fn client_following_list_links_misses_nothing() {
     let (experiment, runs) = (Experiment::begin(), size("FOLLOWING_RUNS", 1));
     let kind = experiment.servers.site.kind();
     for order in ["asc", "desc"] {

@@ -112,7 +112,7 @@ fn delay(server: &Server) -> f64 {
 }
 
 #[test]
-fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
+fn open_transaction_delays_changes_by_at_most_30_seconds() {
     if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_refused_after_its_burst_and_others_are_not() {
+    fn address_is_rejected_after_its_burst_unlike_others() {
         let address_rate_limit = AddressRateLimit::default();
         let refusals: Vec<_> = (0..LIMIT.requests.get() + 5)
             .filter_map(|_| refused(&address_rate_limit, "192.0.2.1"))

@@ -9,7 +9,7 @@ use super::server::Watched;
 use crate::program::support::{Workplace, execute};
 
 #[test]
-fn operators_and_clients_have_a_listener_each_with_paths_of_its_own() {
+fn operators_and_clients_have_separate_listeners_and_paths() {
     let place = Workplace::new();
     let server = Watched::start(place.command(&["serve"], None));
     for (path, body) in [
@@ -48,7 +48,7 @@ fn a_register_whose_writers_wait_is_ready() {
 }
 
 #[test]
-fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
+fn server_without_its_database_is_alive_but_not_ready() {
     if !has_tools(&[Tool::Postgresql]) {
         return;
     }
@@ -87,7 +87,7 @@ fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
 }
 
 #[test]
-fn a_server_whose_database_lacks_a_table_is_not_ready_and_names_it() {
+fn server_lacking_a_table_is_not_ready_and_names_it() {
     let place = Workplace::new();
     let server = Watched::start(place.command(&["serve"], None));
     let rename =
@@ -122,7 +122,7 @@ fn a_server_whose_database_lacks_a_table_is_not_ready_and_names_it() {
 }
 
 #[test]
-fn an_address_for_operators_that_is_taken_is_reported_at_once() {
+fn operator_address_in_use_is_reported_at_once() {
     let place = Workplace::on_sqlite();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

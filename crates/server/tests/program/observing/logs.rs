@@ -10,7 +10,7 @@ use super::server::{Watched, exchange, head};
 use crate::program::support::Workplace;
 
 #[test]
-fn a_request_is_one_line_with_its_facts_and_names_nobody() {
+fn request_is_one_line_with_its_facts_and_no_names() {
     let place = Workplace::new();
     let server = Watched::start(place.command(&["serve"], None));
     let version = versions::all().newest().unwrap().version.label.to_string();

@@ -92,7 +92,7 @@ impl Stalled {
 }
 
 #[test]
-fn a_server_whose_log_nobody_reads_goes_on_and_says_later_how_much_was_dropped() {
+fn server_with_unread_log_continues_and_reports_dropped_lines() {
     let place = Workplace::on_sqlite();
     let mut server = Stalled::start(&place, "trace");
     server.fill();

@@ -159,7 +159,7 @@ fn a_primary_course_begins_with_primary_teaching() {
 
 /// On the newer routes, what older versions say is that they have no such route.
 #[test]
-fn early_years_routes_have_a_subject_and_an_age_range_of_their_own() {
+fn early_years_routes_have_their_own_subject_and_age_range() {
     for (what, route, more, want) in [
         ("as it must be", "17", &[][..], None),
         ("as it must be", "18", &[], None),

@@ -67,7 +67,7 @@ fn student_finance_is_open_to_some_routes_in_some_years() {
 }
 
 #[test]
-fn funding_goes_with_student_finance_but_for_some_subjects_in_exception_years() {
+fn funding_needs_student_finance_except_some_subjects_in_exception_years() {
     try_all(&[
         Case(
             "with finance",

@@ -7,7 +7,7 @@ use super::early_years;
 use crate::api::support::{Body, Register, version};
 
 #[test]
-fn v2026_1_shows_the_ages_and_the_phase_of_early_years_routes() {
+fn v2026_1_shows_ages_and_phase_of_early_years_routes() {
     let register = Register::start();
     let api = register.api(version("v2026.1"));
     for route in ["17", "18", "19", "20"] {

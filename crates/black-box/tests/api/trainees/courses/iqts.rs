@@ -17,7 +17,7 @@ fn iqts(api: &Api<'_>) -> Shown {
 }
 
 #[test]
-fn an_update_keeps_the_country_on_the_iqts_route_and_off_the_others() {
+fn update_keeps_the_country_on_iqts_and_off_other_routes() {
     let register = Register::start();
     let api = register.api(version(NEWEST));
     let created = iqts(&api);
@@ -73,7 +73,7 @@ fn the_country_goes_when_the_trainee_leaves_the_route() {
 }
 
 #[test]
-fn the_country_goes_when_an_older_version_moves_the_trainee_to_another_route() {
+fn country_is_removed_when_an_older_version_changes_the_route() {
     for label in OLDER {
         let register = Register::start();
         let newest = register.api(version(NEWEST));

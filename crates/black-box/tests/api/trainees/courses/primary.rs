@@ -12,7 +12,7 @@ const PRIMARY_RANGES: [&str; 2] = ["13914", "13909"];
 const MIDDLE_RANGE: &str = "13916";
 
 #[test]
-fn v2025_0_puts_primary_teaching_first_and_keeps_the_order_of_the_others() {
+fn v2025_0_puts_primary_teaching_before_the_other_subjects() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
     for (number, (sent, shown)) in [
@@ -55,7 +55,7 @@ fn v2025_0_puts_primary_teaching_first_and_keeps_the_order_of_the_others() {
 }
 
 #[test]
-fn v2025_0_leaves_a_primary_course_as_it_is_when_its_subjects_are_sent_again() {
+fn v2025_0_keeps_a_primary_course_when_subjects_are_resent() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
     for (number, (sent, shown)) in [
@@ -85,7 +85,7 @@ fn v2025_0_leaves_a_primary_course_as_it_is_when_its_subjects_are_sent_again() {
 }
 
 #[test]
-fn v2025_0_names_the_subject_that_repeats_another_as_it_was_sent() {
+fn v2025_0_names_a_repeated_subject_as_it_was_sent() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
     let reply = api
@@ -104,7 +104,7 @@ fn v2025_0_names_the_subject_that_repeats_another_as_it_was_sent() {
 }
 
 #[test]
-fn v2025_0_warns_of_the_subject_that_is_dropped_when_a_course_becomes_primary() {
+fn v2025_0_warns_of_the_subject_dropped_by_becoming_primary() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
     let created = api.create(with_subjects(
@@ -129,7 +129,7 @@ fn v2025_0_warns_of_the_subject_that_is_dropped_when_a_course_becomes_primary() 
 }
 
 #[test]
-fn v2025_0_orders_the_subjects_of_an_update_and_leaves_them_alone_in_others() {
+fn v2025_0_orders_subjects_only_in_updates_that_have_them() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
     let created = api.create(with_subjects(&api, "13914", &["100511", "100403"]));
@@ -168,7 +168,7 @@ fn v2025_0_orders_the_subjects_of_an_update_and_leaves_them_alone_in_others() {
 }
 
 #[test]
-fn v2025_0_still_needs_a_first_subject_on_a_primary_course() {
+fn v2025_0_requires_a_first_subject_on_primary_courses() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
     let body = api
@@ -180,7 +180,7 @@ fn v2025_0_still_needs_a_first_subject_on_a_primary_course() {
 }
 
 #[test]
-fn v2025_0_leaves_the_subjects_of_an_early_years_course_alone() {
+fn v2025_0_leaves_early_years_course_subjects_unchanged() {
     let register = Register::start();
     let newest = register.api(version("v2026.1"));
     let created = newest.create(early_years(&newest, "19"));
@@ -193,7 +193,7 @@ fn v2025_0_leaves_the_subjects_of_an_early_years_course_alone() {
 }
 
 #[test]
-fn v2026_x_refuses_an_update_after_which_a_primary_course_begins_with_another_subject() {
+fn v2026_x_rejects_an_update_replacing_the_first_primary_subject() {
     for label in ["v2026.0", "v2026.1"] {
         let register = Register::start();
         let api = register.api(version(label));

@@ -91,7 +91,7 @@ fn a_route_decides_level_and_qualification() {
 }
 
 #[test]
-fn the_study_mode_is_not_needed_on_the_assessment_only_routes_of_v2026_1_alone() {
+fn v2026_1_assessment_only_routes_alone_need_no_study_mode() {
     for (label, accepted) in ACCEPTED {
         let register = Register::start();
         let api = register.api(version(label));
@@ -118,7 +118,7 @@ fn the_study_mode_is_not_needed_on_the_assessment_only_routes_of_v2026_1_alone()
 }
 
 #[test]
-fn a_trainee_who_comes_to_a_route_that_needs_a_study_mode_needs_one_in_every_version() {
+fn change_to_a_route_with_study_mode_requires_one_everywhere() {
     let register = Register::start();
     let newest = register.api(version("v2026.1"));
     for (number, label) in ["v2025.0", "v2026.0", "v2026.1"].into_iter().enumerate() {
