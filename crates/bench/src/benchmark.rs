@@ -206,10 +206,7 @@ impl Benchmark {
                 let time = Duration::from_secs(options.memory_seconds);
                 let turn =
                     mixed(facts).run(server.address, time, || server.meter.processor_time())?;
-                eprintln!(
-                    "bench: {target}: mixed load: {:.0} requests/s",
-                    turn.rate
-                );
+                eprintln!("bench: {target}: mixed load: {:.0} requests/s", turn.rate);
                 results.memory.insert(*target, server.meter.memory()?);
             }
         }
@@ -224,7 +221,10 @@ impl Benchmark {
             .map(|(_, register, _)| register);
         let server = match &register {
             Some(register) => register.server()?,
-            None => self.limit.as_ref().ok_or("the limit program is not running")?,
+            None => self
+                .limit
+                .as_ref()
+                .ok_or("the limit program is not running")?,
         };
         server.empty_log()?;
         let load = self

@@ -60,10 +60,7 @@ impl Reader {
     /// Stops, and returns the number of opened pages, all with status 200.
     pub(crate) fn stop(self) -> Outcome<usize> {
         self.stop.store(true, Ordering::Relaxed);
-        let opened = self
-            .thread
-            .join()
-            .map_err(|_| "the page reader panicked")?;
+        let opened = self.thread.join().map_err(|_| "the page reader panicked")?;
         Ok(opened?)
     }
 }

@@ -121,7 +121,10 @@ impl Program {
             )?;
         }
         databases.finish("filling", &name)?;
-        eprintln!("bench: register created in {:.0} s", begun.elapsed().as_secs_f64());
+        eprintln!(
+            "bench: register created in {:.0} s",
+            begun.elapsed().as_secs_f64()
+        );
         Ok(name)
     }
 

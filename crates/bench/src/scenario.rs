@@ -338,7 +338,9 @@ impl Facts {
             serde_json::from_slice(&client.read(&format!("{newest}/openapi.json"), "")?)?;
         let example = document
             .pointer("/paths/~1trainees/post/requestBody/content/application~1json/example");
-        let mut body = example.ok_or("the OpenAPI document has no example")?.clone();
+        let mut body = example
+            .ok_or("the OpenAPI document has no example")?
+            .clone();
         let data = body
             .get_mut("data")
             .and_then(Value::as_object_mut)

@@ -167,9 +167,7 @@ impl Usage {
             dropped,
         } = self.with(std::mem::take);
         if dropped > 0 {
-            log::warn!(
-                "usage counts dropped: {dropped}; limit of counts in memory: {MAX_COUNTS}"
-            );
+            log::warn!("usage counts dropped: {dropped}; limit of counts in memory: {MAX_COUNTS}");
         }
         let mut left = PendingCounts {
             requests: requests.into_iter().collect(),

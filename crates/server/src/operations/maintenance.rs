@@ -96,7 +96,9 @@ type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 /// beyond their retention; expired sign-in links, sign-in attempts and sessions; old entries of the
 /// activity log; and old imports.
 const REMOVALS: [(&str, Remove); 9] = [
-    ("stored replies", |session, most| session.remove_old_replies(most)),
+    ("stored replies", |session, most| {
+        session.remove_old_replies(most)
+    }),
     ("idempotency locks", |session, most| {
         session.remove_old_idempotency_locks(most)
     }),
@@ -118,7 +120,9 @@ const REMOVALS: [(&str, Remove); 9] = [
     ("activity log entries", |session, most| {
         session.remove_old_activity(most)
     }),
-    ("import reports", |session, most| session.remove_old_imports(most)),
+    ("import reports", |session, most| {
+        session.remove_old_imports(most)
+    }),
 ];
 
 /// Removes all old rows in as many jobs as needed.

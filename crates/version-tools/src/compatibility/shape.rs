@@ -200,12 +200,12 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
         }
     }
     compare_rules(before, now, changes);
-    for (key, what) in [
-        ("nested_errors", "has another form"),
-        ("words", "has other terms"),
+    for (key, subject, what) in [
+        ("nested_errors", "nested_errors", "has another form"),
+        ("words", "messages", "has other terms"),
     ] {
         if before.get(key) != now.get(key) {
-            changes.breaking("errors", key, what);
+            changes.breaking("errors", subject, what);
         }
     }
     compare_wire(before, now, changes);
