@@ -55,9 +55,7 @@ fn training_partners_are_imported_and_other_files_rejected_entirely() {
     let refused = place.run(&["school", "import"], Some(&file));
     assert_eq!((refused.status(), refused.stdout()), (1, ""));
     assert!(
-        refused
-            .stderr()
-            .contains("does not name \"EstablishmentName\""),
+        refused.stderr().contains("missing: \"EstablishmentName\""),
         "{}",
         refused.stderr()
     );

@@ -70,12 +70,12 @@ fn links_lead_to_where_the_register_was_last_served() {
     let (link, said) = invite(&place, &OF_PROVIDER, &[]);
     assert_eq!(site(&link), "http://127.0.0.1:8080");
     assert!(
-        said.contains("see --settings-url") && !said.contains("production"),
+        said.contains("use --settings-url") && !said.contains("production"),
         "{said}"
     );
     let (link, said) = invite(&place, &["--operator"], &[]);
     assert_eq!(site(&link), "http://127.0.0.1:9464");
-    assert!(said.contains("see --operator-pages-url"), "{said}");
+    assert!(said.contains("use --operator-pages-url"), "{said}");
 
     // Next to the API, and on the listener for operators.
     let server = serve(&place, &[]);

@@ -249,7 +249,7 @@ fn rejected_file_rows_are_named_by_line_and_others_processed() {
     );
     let incomplete = from("issue-trn", &file);
     assert!(
-        incomplete.status() == 1 && incomplete.stderr().contains("does not name \"trn\""),
+        incomplete.status() == 1 && incomplete.stderr().contains("missing: \"trn\""),
         "{}",
         incomplete.stderr()
     );

@@ -33,7 +33,7 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
         assert!(ask(&mut idle, GET).starts_with("HTTP/1.1 200 "));
         let mut stream = begin(&server);
         server.signal(signal);
-        server.wait_for(&format!("SIG{signal}: stopping"));
+        server.wait_for(&format!("SIG{signal}: server stopping"));
         // Idle connections are closed, which shows that the server accepts no more requests.
         assert_eq!(rest(&mut idle), "");
         stream.write_all(b"{}").unwrap();

@@ -219,7 +219,7 @@ fn a_certificate_is_read_again_without_a_stop() {
     // A pair that does not fit, as when the files are changed one after the other.
     workplace.write("chain.pem", old.cert.pem());
     server.signal("HUP");
-    server.wait_for("the previous one stays in use");
+    server.wait_for("keeping the previous one");
     require_answer(&Trusting::new(&new), &server);
     assert!(ask(&mut open, GET).starts_with("HTTP/1.1 200 "));
 }
@@ -229,6 +229,6 @@ fn without_a_certificate_there_is_nothing_to_read_again() {
     let workplace = Workplace::new();
     let mut server = Running::start(&workplace, &[]);
     server.signal("HUP");
-    server.wait_for("no certificate to reload");
+    server.wait_for("no TLS certificate to reload");
     assert!(ask(&mut server.connect(), GET).starts_with("HTTP/1.1 200 "));
 }

@@ -202,7 +202,7 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     compare_rules(before, now, changes);
     for (key, subject, what) in [
         ("nested_errors", "nested_errors", "has another form"),
-        ("words", "messages", "has other terms"),
+        ("words", "messages", "has other words"),
     ] {
         if before.get(key) != now.get(key) {
             changes.breaking("errors", subject, what);

@@ -249,7 +249,7 @@ pub(super) const BREAKING: &[Edit] = &[
     edit("an exception year is dropped", "2025", |contract| {
         without(&mut contract.shape["exception_years"], &json!(2025));
     }),
-    edit("the words of messages change", "words", |contract| {
+    edit("the words of messages change", "messages", |contract| {
         contract.shape["words"]["training_partner"] = json!("school partner");
     }),
     edit(
