@@ -7,7 +7,8 @@
 use chrono::NaiveDate;
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::records::trainee::{Trainee, start_date};
+use crate::records::record::Stored;
+use crate::records::trainee::{Trainee, TraineeField, start_date, start_date_field};
 use crate::values::academic_year;
 use crate::values::text::{case_folded, is_invisible, nfkc_casefold};
 
@@ -34,19 +35,15 @@ pub struct DuplicateKey {
 impl DuplicateKey {
     /// Returns the key of a trainee. `today` decides the academic cycle if the start is missing.
     #[must_use]
-    pub fn from_trainee(trainee: &Trainee, today: NaiveDate) -> Self {
+    pub fn from_trainee(trainee: &dyn Stored<Trainee>, today: NaiveDate) -> Self {
+        let text = |field| trainee.text(field).unwrap_or_default();
         Self {
-            date_of_birth: trainee.date_of_birth,
-            training_route: trainee.training_route.clone(),
-            last_name: last_name_key(trainee.last_name.as_deref().unwrap_or_default()),
+            date_of_birth: trainee.get(TraineeField::date_of_birth),
+            training_route: trainee.get(TraineeField::training_route),
+            last_name: last_name_key(&text(TraineeField::last_name)),
             academic_cycle: academic_year::training_year(start_date(trainee), today),
-            first_names: first_names_key(trainee.first_names.as_deref().unwrap_or_default()),
-            email: trainee
-                .email
-                .as_deref()
-                .unwrap_or_default()
-                .trim()
-                .to_lowercase(),
+            first_names: first_names_key(&text(TraineeField::first_names)),
+            email: text(TraineeField::email).trim().to_lowercase(),
         }
     }
 
@@ -57,9 +54,43 @@ impl DuplicateKey {
             && self.training_route == other.training_route
             && self.last_name == other.last_name
             && self.academic_cycle == other.academic_cycle
-            && ((!self.first_names.is_empty() && self.first_names == other.first_names)
-                || (!self.email.is_empty() && self.email == other.email))
+            && (self.has_first_names_of(other) || self.has_email_of(other))
     }
+
+    fn has_first_names_of(&self, other: &Self) -> bool {
+        !self.first_names.is_empty() && self.first_names == other.first_names
+    }
+
+    fn has_email_of(&self, other: &Self) -> bool {
+        !self.email.is_empty() && self.email == other.email
+    }
+}
+
+/// Returns the fields of a trainee that match an existing trainee: date of birth, route, last name
+/// and start always do, first names and e-mail address if they match any of the existing ones.
+/// `existing` must be duplicates of the trainee.
+#[must_use]
+pub fn matched_fields<'a>(
+    trainee: &Trainee,
+    existing: impl IntoIterator<Item = &'a dyn Stored<Trainee>>,
+    today: NaiveDate,
+) -> Vec<TraineeField> {
+    let key = DuplicateKey::from_trainee(trainee, today);
+    let existing: Vec<_> = existing
+        .into_iter()
+        .map(|one| DuplicateKey::from_trainee(one, today))
+        .collect();
+    let mut fields = Vec::new();
+    if existing.iter().any(|one| key.has_first_names_of(one)) {
+        fields.push(TraineeField::first_names);
+    }
+    fields.extend([TraineeField::last_name, TraineeField::date_of_birth]);
+    if existing.iter().any(|one| key.has_email_of(one)) {
+        fields.push(TraineeField::email);
+    }
+    fields.push(TraineeField::training_route);
+    fields.extend(start_date_field(trainee));
+    fields
 }
 
 fn last_name_key(text: &str) -> String {

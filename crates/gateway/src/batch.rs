@@ -22,14 +22,15 @@ use http_kit::requests::request_id;
 use http_kit::responses::response_stream::{Reservation, Source};
 use storage::base::cause::Cause;
 use storage::session::{Session, ValidToken};
-use usage::observation::RequestObservation;
-use usage::request_log::ObservedRequest;
+use usage::observation::{RecordKey, RequestObservation};
 use usage::request_log::problems::RequestProblems;
+use usage::request_log::{ObservedRequest, RecordResult};
 
 use crate::endpoints;
 use crate::error::{ApiError, ErrorForm};
 use crate::idempotency::IDEMPOTENT_REPLAYED;
 use crate::job::{record_token_use, run_in_transaction};
+use crate::record_result::record_result;
 use crate::request::idempotency_key::IDEMPOTENCY_KEY;
 use crate::request::{ApiRequest, query};
 use crate::response::ApiResponse;
@@ -129,6 +130,14 @@ struct Batch<'a> {
     form: ErrorForm,
 }
 
+/// What the request log says of an item.
+struct ItemLog {
+    position: u32,
+    status: StatusCode,
+    result: RecordResult,
+    record: Option<RecordKey>,
+}
+
 /// The reply to an item.
 struct ItemReply {
     key: Option<String>,
@@ -180,10 +189,15 @@ impl Batch<'_> {
             problems,
             notices,
         } = item;
-        let (result, names) = match key.clone().filter(|_| problems.is_empty()) {
+        let (result, names, record) = match key.clone().filter(|_| problems.is_empty()) {
             Some(key) => self.run(&key, data).await,
-            None => (Err(ApiError::Invalid(problems)), Vec::new()),
+            None => (Err(ApiError::Invalid(problems)), Vec::new(), None),
         };
+        let record_result = record_result(
+            self.endpoint,
+            self.request.validates_only(),
+            result.as_ref(),
+        );
         let Self {
             state,
             request,
@@ -207,12 +221,20 @@ impl Batch<'_> {
         // Nothing was done for a reply that is not counted yet.
         let counted = reply.counted_as_part(&state.response_sender);
         let reply = counted.map_err(ApiError::from).unwrap_or_else(refuse);
-        self.log_refused(position, reply.status, logged);
+        self.log(
+            ItemLog {
+                position,
+                status: reply.status,
+                result: record_result,
+                record,
+            },
+            logged,
+        );
         ItemReply { key, reply, names }
     }
 
-    /// Logs an item that was refused, with its position in the batch.
-    fn log_refused(&self, position: u32, status: StatusCode, problems: RequestProblems) {
+    /// Logs an item with its position in the batch.
+    fn log(&self, item: ItemLog, problems: RequestProblems) {
         let Self {
             state,
             received,
@@ -220,10 +242,7 @@ impl Batch<'_> {
             endpoint,
             ..
         } = *self;
-        let Some(token) = self
-            .token
-            .filter(|_| status.is_client_error() || status.is_server_error())
-        else {
+        let Some(token) = self.token else {
             return;
         };
         let served = request.served;
@@ -232,8 +251,10 @@ impl Batch<'_> {
             served,
             endpoint,
             method,
-            status,
-            item: Some(position),
+            status: item.status,
+            item: Some(item.position),
+            result: item.result,
+            record: item.record,
         };
         state
             .request_log
@@ -245,7 +266,11 @@ impl Batch<'_> {
         &self,
         key: &str,
         data: &str,
-    ) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {
+    ) -> (
+        Result<ApiResponse, ApiError>,
+        Vec<&'static str>,
+        Option<RecordKey>,
+    ) {
         let Self {
             state,
             request,
@@ -265,8 +290,9 @@ impl Batch<'_> {
         )
         .await;
         let names = std::mem::take(&mut observation.names);
+        let record = observation.record.take();
         recorder.check(&state.shadow, state.store.now(), observation, reply.is_ok());
-        (reply, names)
+        (reply, names, record)
     }
 }
 

@@ -16,13 +16,14 @@ use http_kit::requests::preferences::{Preferences, VALIDATE_ONLY};
 use http_kit::responses::response_stream::Source;
 use storage::base::token::TokenDigest;
 use storage::session::ValidToken;
-use usage::observation::RequestObservation;
+use usage::observation::{RecordKey, RequestObservation};
 use usage::request_log::ObservedRequest;
 
 use crate::batch;
 use crate::endpoints::Handler;
 use crate::error::{ApiError, ErrorForm};
 use crate::job::run_in_transaction;
+use crate::record_result::record_result;
 use crate::request::{ApiRequest, PathIds};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
@@ -93,6 +94,7 @@ impl Route {
             .err()
             .map(|error| error.logged_problems(served))
             .unwrap_or_default();
+        let record_result = record_result(endpoint, headers.validates_only, result.as_ref());
         let mut reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
         if let Some(token) = headers.token {
             if matches!(reply.source, Source::Request) {
@@ -105,6 +107,8 @@ impl Route {
                 method,
                 status: reply.status,
                 item: None,
+                result: record_result,
+                record: headers.record.take(),
             };
             state
                 .request_log
@@ -151,6 +155,7 @@ impl Route {
             // The store failed outside the job; the request still counts.
             observation.token = headers.token;
         }
+        headers.record = observation.record.take();
         let at = state.store.now();
         recorder.count(&state.usage, at, &observation);
         recorder.check(&state.shadow, at, observation, result.is_ok());
@@ -169,7 +174,7 @@ impl Route {
     }
 }
 
-/// What the headers of the reply report, beyond those of the handler.
+/// What the headers of the reply and the request log report, beyond what the handler says.
 #[derive(Default)]
 struct ResponseHeaders {
     /// The token of the request, where it is valid.
@@ -182,6 +187,8 @@ struct ResponseHeaders {
     waited: Option<Duration>,
     /// Whether the request was only tried out.
     validates_only: bool,
+    /// The key of the record, for the request log.
+    record: Option<RecordKey>,
 }
 
 impl ResponseHeaders {

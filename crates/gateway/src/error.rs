@@ -169,6 +169,8 @@ pub enum ApiError {
     Duplicate {
         /// What is reported.
         message: String,
+        /// The fields that match an existing record, as the version spells them.
+        fields: Vec<&'static str>,
         /// The existing records, as a JSON array.
         existing: Box<RawValue>,
     },
@@ -222,7 +224,10 @@ impl ApiError {
             );
         }
         if let Self::Filters(errors) = self {
-            return RequestProblems::from_parameters(errors.known_parameters());
+            return RequestProblems::from_names(errors.known_parameters());
+        }
+        if let Self::Duplicate { fields, .. } = self {
+            return RequestProblems::from_names(fields.iter().copied());
         }
         RequestProblems::default()
     }

@@ -43,6 +43,7 @@ pub mod endpoints;
 pub mod error;
 mod idempotency;
 mod job;
+mod record_result;
 pub mod rendered_lists;
 pub mod request;
 pub mod response;

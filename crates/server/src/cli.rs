@@ -151,7 +151,7 @@ enum Command {
 }
 
 /// Commands that change nothing and show no records. The log does not record who runs them.
-const UNRECORDED: [&str; 23] = [
+const UNRECORDED: [&str; 25] = [
     "serve",
     "completions",
     "man",
@@ -167,6 +167,8 @@ const UNRECORDED: [&str; 23] = [
     "usage export",
     "request list",
     "request refused",
+    "request search",
+    "request show",
     "user activity",
     "user list",
     "version check",

@@ -6,5 +6,6 @@ pub(crate) mod people;
 pub(crate) mod readiness;
 pub(crate) mod request_filter;
 pub(crate) mod requests;
+pub(crate) mod runs;
 pub(crate) mod tokens;
 pub(crate) mod usage;

@@ -5,7 +5,7 @@ use adapter_kit::Method;
 use crate::operators::{
     history, imports, organisations, registry_actions, registry_file, registry_queue, versions,
 };
-use crate::organisation::{activity, overview, people, readiness, requests, tokens, usage};
+use crate::organisation::{activity, overview, people, readiness, requests, runs, tokens, usage};
 use crate::request::context::{Handler, Route};
 use crate::signing_in::openid::{self, Step};
 use crate::signing_in::{sessions, sign_in};
@@ -64,7 +64,11 @@ pub static ROUTES: &[Route] = &[
     post("/tokens/{id}/rotate", Handler::Admin(tokens::rotate)),
     get("/tokens/{id}/revoke", Handler::Admin(tokens::ask_to_revoke)),
     post("/tokens/{id}/revoke", Handler::Admin(tokens::revoke)),
-    get("/requests", Handler::Own(requests::list)),
+    get("/requests", Handler::Own(runs::list)),
+    get("/requests/search", Handler::Own(requests::list)),
+    post("/requests/keys", Handler::Admin(runs::switch_keys)),
+    get("/requests/{id}", Handler::Own(runs::show)),
+    get("/requests/{id}/refused.csv", Handler::Own(runs::download)),
     get("/usage", Handler::Own(usage::show)),
     get("/usage.csv", Handler::Own(usage::download)),
     get("/readiness", Handler::Own(readiness::show)),

@@ -14,6 +14,7 @@ diesel::table! {
         name -> Text,
         created_at -> Timestamp,
         closed_at -> Nullable<Timestamp>,
+        logs_record_keys -> Bool,
     }
 }
 
@@ -202,6 +203,26 @@ diesel::table! {
         request_id -> Text,
         problems -> Text,
         problems_left_out -> Integer,
+        run_id -> Nullable<BigInt>,
+        record_key -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    request_runs (id) {
+        id -> BigInt,
+        provider_id -> BigInt,
+        token_id -> BigInt,
+        version -> Text,
+        batch -> Text,
+        started_at -> Timestamp,
+        ended_at -> Timestamp,
+        registered -> BigInt,
+        changed -> BigInt,
+        already_registered -> BigInt,
+        refused -> BigInt,
+        checked -> BigInt,
+        repeated -> BigInt,
     }
 }
 

@@ -4,7 +4,6 @@
 //! A job may run several times; each run makes a new observation, and the last one counts.
 //! Observations are not logged. Observed writes contain personal data, so they stay in memory until
 //! the request or its shadow check ends.
-//! check.
 
 use std::cell::RefCell;
 
@@ -13,6 +12,28 @@ use domain::records::organisations::Organisations;
 use storage::session::ValidToken;
 
 use http_kit::requests::body::Body;
+
+/// The key that a provider has given a record, for the request log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordKey {
+    /// The `provider_trainee_id` of the trainee, or else its identifier.
+    pub key: String,
+    /// The identifier of the trainee, if it is registered.
+    pub trainee_id: Option<String>,
+}
+
+impl RecordKey {
+    /// The key of a registered trainee; `None` if it has no identifier.
+    #[must_use]
+    pub fn from_trainee(trainee: &Trainee) -> Option<Self> {
+        let trainee_id = trainee.trainee_id.clone()?;
+        let key = trainee.provider_trainee_id.clone();
+        Some(Self {
+            key: key.unwrap_or_else(|| trainee_id.clone()),
+            trainee_id: Some(trainee_id),
+        })
+    }
+}
 
 /// The observation of a request.
 #[derive(Debug, Default)]
@@ -23,6 +44,8 @@ pub struct RequestObservation {
     pub names: Vec<&'static str>,
     /// The state that a write has found, if a check is requested.
     pub write: Option<Box<ObservedWrite>>,
+    /// The key of the record of a write; `None` if it is not known.
+    pub record: Option<RecordKey>,
 }
 
 /// The state that a write has found.
@@ -65,6 +88,7 @@ impl Observer {
             token,
             names: Vec::new(),
             write,
+            record: None,
         }))
     }
 
@@ -77,8 +101,14 @@ impl Observer {
         }
     }
 
+    /// Records the key of the record that a write is about.
+    pub fn identify(&self, record: Option<RecordKey>) {
+        self.0.borrow_mut().record = record;
+    }
+
     /// Records the trainee before the write.
     pub fn found(&self, trainee: &Trainee) {
+        self.identify(RecordKey::from_trainee(trainee));
         if let Some(write) = &mut self.0.borrow_mut().write {
             write.trainee = Some(Box::new(trainee.clone()));
         }

@@ -2,8 +2,11 @@
 //! status, and the codes and fields of problems. [`storage::observations::request_log`] stores it.
 //!
 //! Logged are only requests to an endpoint of a version with a valid token. The log contains no
-//! path, body or value. The only text that clients can choose is the identifier of the request,
-//! within the form that [`http_kit::requests::request_id`] allows.
+//! path or body, and only one value: the key of the record, unless the provider has switched that
+//! off. The only other text that clients can choose is the identifier of the request, within the
+//! form that [`http_kit::requests::request_id`] allows.
+//!
+//! Requests that write, and refused ones, also count in a run ([`runs`]).
 //!
 //! Requests are added to a list in memory. A background task writes the list in small batches every
 //! few seconds and at shutdown, so requests never wait for the log. When the list is full:
@@ -16,6 +19,7 @@
 //!
 //! A killed program loses the unwritten requests.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,15 +33,23 @@ use http_kit::error_chain::Causes;
 use http_kit::metrics;
 use http_kit::requests::request_id::{self, RequestId};
 use storage::error::StorageError;
-use storage::observations::request_log::{LogLimits, LoggedRequest, NewLoggedRequest, Outcome};
+use storage::observations::request_log::{
+    LogLimits, LoggedRequest, NewLogEntries, NewLoggedRequest, Outcome,
+};
 use storage::session::{Session, ValidToken};
 use storage::store::Store;
 
 use self::problems::RequestProblems;
+use self::runs::{OpenRun, OpenRunKey};
+use crate::observation::RecordKey;
 
 pub mod filter;
 pub mod problems;
 pub mod report;
+pub mod run_report;
+mod runs;
+
+pub use self::runs::RecordResult;
 
 /// The time between two flushes.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -48,6 +60,8 @@ const SHARDS: usize = 16;
 /// The surplus of a provider is removed after writing a hundredth of the limit, or
 /// [`Bounds::slack`] requests if that is more.
 const SLACK: u32 = 100;
+/// The most runs of one provider in memory: a batch each, or the single requests of a token.
+const MAX_RUNS: usize = 1_000;
 /// Marks that the number of requests written before the start of this server is unknown.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -99,6 +113,10 @@ pub struct ObservedRequest {
     pub status: StatusCode,
     /// The position in a batch, from 0, or `None` for a whole request.
     pub item: Option<u32>,
+    /// The result for the record.
+    pub result: RecordResult,
+    /// The key of the record, if it is known.
+    pub record: Option<RecordKey>,
 }
 
 #[derive(Debug)]
@@ -119,6 +137,14 @@ struct OfProvider {
     accepted: VecDeque<Observed>,
     /// The number of refused requests over the rate limit, by token.
     rate_limited: HashMap<i64, usize>,
+    runs: HashMap<OpenRunKey, OpenRun>,
+}
+
+/// Everything in memory, each with its provider.
+#[derive(Debug, Default)]
+struct Taken {
+    runs: Vec<(i64, OpenRunKey, OpenRun)>,
+    requests: Vec<(i64, Observed)>,
 }
 
 #[derive(Debug)]
@@ -132,6 +158,8 @@ struct Observed {
     item: Option<u32>,
     request_id: RequestId,
     problems: RequestProblems,
+    result: RecordResult,
+    record: Option<RecordKey>,
 }
 
 impl Default for RequestLog {
@@ -181,6 +209,8 @@ impl RequestLog {
             method,
             status,
             item,
+            result,
+            record,
         } = observed;
         let version = served.version.label;
         let at = store.now();
@@ -195,6 +225,8 @@ impl RequestLog {
             item,
             request_id,
             problems,
+            result,
+            record,
         };
         if !waiting.add(token.provider_id, observed) {
             metrics::request_log_dropped().increment(1);
@@ -213,34 +245,42 @@ impl RequestLog {
             return Ok(());
         };
         let _flush = waiting.flush.lock().await;
-        let mut left = waiting.take();
-        while !left.is_empty() {
-            let rest = left.split_off(left.len().min(BATCH));
-            let batch: Vec<_> = left
-                .iter()
-                .map(|(provider, observed)| observed.logged(*provider))
-                .collect();
-            let written = store
-                .write::<_, StorageError>(move |session| session.add_requests(&batch))
-                .await;
-            if let Err(error) = written {
+        let Taken {
+            mut runs,
+            mut requests,
+        } = waiting.take();
+        // Counted first: each request refers to its run.
+        while !runs.is_empty() {
+            let rest = runs.split_off(runs.len().min(BATCH));
+            if let Err(error) = waiting.write_runs(store, &runs).await {
+                if error.is_repeatable() {
+                    waiting.put_back_runs(runs);
+                }
+                waiting.put_back_runs(rest);
+                count_dropped(waiting.put_back(requests));
+                return Err(error);
+            }
+            runs = rest;
+        }
+        while !requests.is_empty() {
+            let rest = requests.split_off(requests.len().min(BATCH));
+            if let Err(error) = waiting.write_requests(store, &requests).await {
                 // After a permanent failure, the requests would block later ones. If the write may
                 // have succeeded, writing again would log twice.
                 let given_up = if error.is_repeatable() {
                     Vec::new()
                 } else {
-                    std::mem::take(&mut left)
+                    std::mem::take(&mut requests)
                 };
                 let given_up = given_up
                     .iter()
                     .filter(|(_, one)| one.outcome() == Outcome::Refused)
                     .count();
-                left.extend(rest);
-                count_dropped(given_up + waiting.put_back(left));
+                requests.extend(rest);
+                count_dropped(given_up + waiting.put_back(requests));
                 return Err(error);
             }
-            waiting.count_written(&left);
-            left = rest;
+            requests = rest;
         }
         waiting.remove_surplus(store).await
     }
@@ -273,6 +313,31 @@ fn count_dropped(requests: usize) {
     }
 }
 
+impl OfProvider {
+    /// Counts a request in its run. Returns `false` if there are too many runs.
+    fn count_in_run(&mut self, observed: &Observed) -> bool {
+        let Some(key) = observed.run_key() else {
+            return true;
+        };
+        let mut run = OpenRun::empty(observed.at);
+        run.count(observed.result);
+        self.add_run(key, &run)
+    }
+
+    /// Adds counts to a run. Returns `false` if there are too many runs.
+    fn add_run(&mut self, key: OpenRunKey, added: &OpenRun) -> bool {
+        let is_full = self.runs.len() >= MAX_RUNS;
+        match self.runs.entry(key) {
+            Entry::Occupied(mut run) => run.get_mut().add(added),
+            Entry::Vacant(_) if is_full => return false,
+            Entry::Vacant(place) => {
+                place.insert(added.clone());
+            }
+        }
+        true
+    }
+}
+
 impl Observed {
     fn outcome(&self) -> Outcome {
         Outcome::from_status(self.status.as_u16())
@@ -291,18 +356,58 @@ impl Observed {
             request_id: self.request_id.to_string(),
             problems: self.problems.logged(),
             problems_left_out: self.problems.left_out(),
+            record_key: self.record.as_ref().map(|record| record.key.clone()),
         };
         NewLoggedRequest {
             provider_id,
             request,
+            run: self.run_key().map(|key| key.stored(provider_id)),
+            trainee_id: self
+                .record
+                .as_ref()
+                .and_then(|record| record.trainee_id.clone()),
         }
+    }
+
+    /// The run of the request; `None` if it counts in none.
+    fn run_key(&self) -> Option<OpenRunKey> {
+        let is_batch = self.item.is_some() || self.endpoint.row().is_batch();
+        let counts = self.result != RecordResult::Read;
+        counts.then(|| OpenRunKey {
+            token: self.token,
+            version: self.version,
+            batch: is_batch.then(|| Arc::clone(&self.request_id)),
+        })
     }
 }
 
 impl Waiting {
-    /// Adds a request, unless its token has reached the limit of requests over the rate limit.
-    /// Returns `false` if the request is dropped.
+    /// Counts a request in its run and adds it, unless its token has reached the limit of requests
+    /// over the rate limit. Returns `false` if the request is dropped.
     fn add(&self, provider_id: i64, observed: Observed) -> bool {
+        self.with_provider(provider_id, |own| {
+            let is_counted = own.count_in_run(&observed);
+            // Of a batch, only refused items are logged.
+            if observed.item.is_some() && observed.outcome() == Outcome::Accepted {
+                return is_counted;
+            }
+            self.keep(own, observed) && is_counted
+        })
+    }
+
+    /// Calls a function with the requests in memory of a provider, under their lock.
+    fn with_provider<T>(&self, provider_id: i64, change: impl FnOnce(&mut OfProvider) -> T) -> T {
+        // Identifiers are never negative.
+        let number = usize::try_from(provider_id).unwrap_or_default();
+        let [first, ..] = &self.shards;
+        let shard = self.shards.get(number % SHARDS).unwrap_or(first);
+        // A poisoned lock is harmless: each list is changed in one step.
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        change(shard.entry(provider_id).or_default())
+    }
+
+    /// Keeps a request in memory, as far as the limits allow. Returns `false` if it is dropped.
+    fn keep(&self, own: &mut OfProvider, observed: Observed) -> bool {
         let Bounds {
             waiting,
             waiting_of_provider,
@@ -310,14 +415,6 @@ impl Waiting {
             rate_limited_of_token,
             ..
         } = self.bounds;
-        // Identifiers are never negative.
-        let shard = usize::try_from(provider_id).unwrap_or_default() % SHARDS;
-        let Some(shard) = self.shards.get(shard) else {
-            return false;
-        };
-        // A poisoned lock is harmless: each list is changed in one step.
-        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = shard.entry(provider_id).or_default();
         match observed.outcome() {
             Outcome::Accepted => {
                 if own.accepted.len() >= accepted_of_provider {
@@ -351,26 +448,22 @@ impl Waiting {
         }
     }
 
-    /// Takes all requests out of memory.
-    fn take(&self) -> Vec<(i64, Observed)> {
-        let mut taken = Vec::new();
+    /// Takes all requests and counts out of memory.
+    fn take(&self) -> Taken {
+        let mut taken = Taken::default();
         for shard in &self.shards {
             let providers =
                 std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
-            for (
-                provider,
-                OfProvider {
-                    refused, accepted, ..
-                },
-            ) in providers
-            {
-                self.refused.fetch_sub(refused.len(), Ordering::Relaxed);
-                taken.extend(
-                    refused
-                        .into_iter()
-                        .chain(accepted)
-                        .map(|observed| (provider, observed)),
-                );
+            for (provider, own) in providers {
+                self.refused.fetch_sub(own.refused.len(), Ordering::Relaxed);
+                let requests = own.refused.into_iter().chain(own.accepted);
+                taken
+                    .requests
+                    .extend(requests.map(|observed| (provider, observed)));
+                let runs = own.runs.into_iter();
+                taken
+                    .runs
+                    .extend(runs.map(|(key, run)| (provider, key, run)));
             }
         }
         taken
@@ -382,9 +475,62 @@ impl Waiting {
         let refused = left
             .into_iter()
             .filter(|(_, one)| one.outcome() == Outcome::Refused);
-        refused
-            .map(|(provider, observed)| usize::from(!self.add(provider, observed)))
-            .sum()
+        let kept = refused.map(|(provider, observed)| {
+            self.with_provider(provider, |own| self.keep(own, observed))
+        });
+        kept.filter(|is_kept| !is_kept).count()
+    }
+
+    /// Adds counts again after a failed write.
+    fn put_back_runs(&self, left: Vec<(i64, OpenRunKey, OpenRun)>) {
+        for (provider, key, run) in left {
+            self.with_provider(provider, |own| own.add_run(key, &run));
+        }
+    }
+
+    /// Adds counts to the stored runs.
+    async fn write_runs(
+        &self,
+        store: &Store,
+        runs: &[(i64, OpenRunKey, OpenRun)],
+    ) -> Result<(), StorageError> {
+        let stored = runs
+            .iter()
+            .map(|(provider, key, run)| run.stored(key, *provider));
+        let entries = NewLogEntries {
+            runs: stored.collect(),
+            requests: Vec::new(),
+        };
+        store
+            .write::<_, StorageError>(move |session| session.add_requests(&entries))
+            .await
+    }
+
+    /// Adds requests to the stored log. Their runs are counted already.
+    async fn write_requests(
+        &self,
+        store: &Store,
+        requests: &[(i64, Observed)],
+    ) -> Result<(), StorageError> {
+        let runs: HashMap<_, _> = requests
+            .iter()
+            .filter_map(|(provider, one)| Some(((*provider, one.run_key()?), one.at)))
+            .collect();
+        let entries = NewLogEntries {
+            runs: runs
+                .iter()
+                .map(|((provider, key), at)| OpenRun::empty(*at).stored(key, *provider))
+                .collect(),
+            requests: requests
+                .iter()
+                .map(|(provider, one)| one.logged(*provider))
+                .collect(),
+        };
+        store
+            .write::<_, StorageError>(move |session| session.add_requests(&entries))
+            .await?;
+        self.count_written(requests);
+        Ok(())
     }
 
     fn count_written(&self, requests: &[(i64, Observed)]) {

@@ -14,6 +14,7 @@ mod registry;
 mod registry_file;
 mod reports;
 mod requests;
+mod runs;
 mod signing_in;
 mod token_lifecycle;
 mod versions;

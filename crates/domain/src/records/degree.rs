@@ -129,21 +129,18 @@ impl Degree {
 }
 
 impl NestedKind for Degree {
-    const REFUSES_DUPLICATES: bool = true;
+    /// Contract, section 4.10.
+    const DUPLICATE_FIELDS: &'static [DegreeField] = &[
+        DegreeField::subject,
+        DegreeField::graduation_year,
+        DegreeField::country,
+        DegreeField::uk_degree,
+        DegreeField::non_uk_degree,
+        DegreeField::grade,
+    ];
 
     fn compare(&self, other: &Self) -> Ordering {
         (self.graduation_year, self.created_at).cmp(&(other.graduation_year, other.created_at))
-    }
-
-    /// Whether subject, year of graduation, country, both degree types and grade are equal
-    /// (contract, section 4.10). Null equals null.
-    fn duplicates(&self, other: &Self) -> bool {
-        self.subject == other.subject
-            && self.graduation_year == other.graduation_year
-            && self.country == other.country
-            && self.uk_degree == other.uk_degree
-            && self.non_uk_degree == other.non_uk_degree
-            && self.grade == other.grade
     }
 }
 

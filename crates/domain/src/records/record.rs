@@ -98,8 +98,9 @@ pub struct SchoolFields<F> {
 
 /// The differences between the kinds of nested records.
 pub trait NestedKind: Record<Owner = ()> {
-    /// Whether duplicate records of the same trainee are refused.
-    const REFUSES_DUPLICATES: bool = false;
+    /// Records of a trainee with equal values in all these fields are duplicates and are refused.
+    /// Empty if the kind has no duplicates. Null equals null.
+    const DUPLICATE_FIELDS: &'static [Self::Field] = &[];
 
     /// The fields of the record's school; `None` for a kind without a school.
     const SCHOOL: Option<SchoolFields<Self::Field>> = None;
@@ -109,8 +110,9 @@ pub trait NestedKind: Record<Owner = ()> {
 
     /// Whether the records are duplicates.
     fn duplicates(&self, other: &Self) -> bool {
-        let _ = other;
-        false
+        let mut fields = Self::DUPLICATE_FIELDS.iter();
+        !Self::DUPLICATE_FIELDS.is_empty()
+            && fields.all(|field| self.stored(*field) == other.stored(*field))
     }
 
     /// Returns the fields with copied values of a school. Changes of the school change these fields

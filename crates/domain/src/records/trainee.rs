@@ -267,9 +267,18 @@ pub fn subject_codes(trainee: &dyn Stored<Trainee>) -> [Option<String>; 3] {
 /// Returns the actual start date of the training, else the planned one.
 #[must_use]
 pub fn start_date(trainee: &dyn Stored<Trainee>) -> Option<Date> {
-    trainee
-        .get(TraineeField::trainee_start_date)
-        .or_else(|| trainee.get(TraineeField::itt_start_date))
+    trainee.get(start_date_field(trainee)?)
+}
+
+/// Returns the field with the start date of the training; `None` if neither field has a value.
+#[must_use]
+pub fn start_date_field(trainee: &dyn Stored<Trainee>) -> Option<TraineeField> {
+    [
+        TraineeField::trainee_start_date,
+        TraineeField::itt_start_date,
+    ]
+    .into_iter()
+    .find(|field| trainee.has(*field))
 }
 
 /// Implements `Record::implied_changes`. Null can have an effect although no value is stored in the

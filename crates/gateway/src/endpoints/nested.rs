@@ -4,6 +4,7 @@
 
 use actix_web::http::StatusCode;
 use adapter_kit::endpoint::ReplyBody;
+use adapter_kit::names;
 use adapter_kit::read::ReadableRecord;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireNested;
@@ -193,8 +194,12 @@ fn require_distinct<R: NestedEndpoints>(
         return Ok(());
     }
     let message = format!("this {} is a duplicate", R::NAME);
+    let fields = R::DUPLICATE_FIELDS.iter();
     Err(ApiError::Duplicate {
         message,
+        fields: fields
+            .map(|field| names::field(request.version(), (*field).into()))
+            .collect(),
         existing: to_raw_value(&existing).map_err(ApiError::unwritable)?,
     })
 }

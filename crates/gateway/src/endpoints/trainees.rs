@@ -1,10 +1,11 @@
 //! Reading, registering and changing a trainee (contract, sections 4.3, 4.8 and 4.14).
 
 use actix_web::http::StatusCode;
-use adapter_kit::Endpoint;
 use adapter_kit::read::lacks_data;
 use adapter_kit::view::View;
+use adapter_kit::{Endpoint, names};
 use domain::commands::CreationContext;
+use domain::duplicate::matched_fields;
 use domain::records::organisations::Organisations;
 use domain::records::trainee::Sent;
 use domain::{
@@ -14,6 +15,7 @@ use domain::{
 use serde_json::value::to_raw_value;
 use storage::records::trainees::{Nested, StoredTrainee, TraineeDocument};
 use storage::session::ProviderSession;
+use usage::observation::RecordKey;
 
 use crate::error::{ApiError, Missing};
 use crate::request::HandlerContext;
@@ -38,6 +40,7 @@ pub(super) fn create(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let sent = with_data(request.read::<Trainee>()?)?;
+    request.observer.identify(sent_key(&sent));
     let organisations = mentioned(session, &sent)?;
     let identifiers = request.identifiers(
         1 + for_each_nested!(count(&sent.nested))
@@ -59,7 +62,7 @@ pub(super) fn create(
     .map_err(ApiError::Invalid)?;
     let existing = session.duplicates_of(&decision.record)?;
     if !existing.is_empty() {
-        return Err(duplicate(request, &existing)?);
+        return Err(duplicate(session, request, &decision.record, &existing)?);
     }
     if !request.validates_only() {
         session.insert_trainee(&decision.record)?;
@@ -169,6 +172,15 @@ pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRe
     Ok(sent)
 }
 
+/// The key of the request log for a trainee to register; `None` if the request has none.
+fn sent_key(sent: &ParsedRecord<Trainee>) -> Option<RecordKey> {
+    let key = sent.text(TraineeField::provider_trainee_id)?;
+    Some(RecordKey {
+        key,
+        trainee_id: None,
+    })
+}
+
 /// What the rules may know besides the record.
 pub(super) fn context<'a>(
     session: &ProviderSession<'_>,
@@ -217,7 +229,9 @@ fn mentioned(
 }
 
 fn duplicate(
+    session: &ProviderSession<'_>,
     request: &HandlerContext<'_>,
+    trainee: &Trainee,
     existing: &[TraineeDocument],
 ) -> Result<ApiError, ApiError> {
     let existing: Vec<_> = existing
@@ -229,8 +243,14 @@ fn duplicate(
         .map(|one| View::trainee(request.version(), one, request.lists))
         .collect();
     let message = "this trainee is already present".to_owned();
+    let records = existing.iter().map(|one| one as &dyn Stored<Trainee>);
+    let fields = matched_fields(trainee, records, session.today());
     Ok(ApiError::Duplicate {
         message,
+        fields: fields
+            .into_iter()
+            .map(|field| names::field(request.version(), field.into()))
+            .collect(),
         existing: to_raw_value(&data).map_err(ApiError::unwritable)?,
     })
 }

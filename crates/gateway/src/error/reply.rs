@@ -30,6 +30,8 @@ use crate::response::ApiResponse;
 const UNPROCESSABLE: &str = "UnprocessableEntity";
 /// The error of a request that conflicts with an existing record.
 const CONFLICT: &str = "Conflict";
+/// The header with the fields that match an existing record.
+const DUPLICATE_FIELDS: &str = "duplicate-fields";
 /// The error of a request beyond a rate limit.
 const TOO_MANY_REQUESTS: &str = "TooManyRequests";
 /// When a client may try again after a passing failure, in seconds.
@@ -161,8 +163,9 @@ impl ApiError {
             Self::Filters(errors) => {
                 ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorBody::Parameters(errors.into_errors()))
             }
-            Self::Duplicate { message, existing } => {
+            Self::Duplicate { message, fields, existing } => {
                 ErrorReply::new(StatusCode::CONFLICT, ErrorBody::Conflict(Errors::one(CONFLICT, message), existing))
+                    .with(DUPLICATE_FIELDS, fields.join(", "))
             }
             Self::Storage(StorageError::Stale) => one(
                 StatusCode::CONFLICT,

@@ -7,7 +7,7 @@ use actix_web::http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::{HttpRequest, HttpResponse};
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::responses::etag;
 use crate::responses::shared_content::{Condition, SharedContent, conditional};
@@ -66,6 +66,11 @@ pub fn page(status: StatusCode, keep: Keep, html: String) -> HttpResponse {
         response.insert_header(header);
     }
     response.body(html)
+}
+
+/// A time in UTC for people: `26 Nov, 11:37`.
+pub fn short_time(time: DateTime<Utc>) -> String {
+    time.format("%-d %b, %H:%M").to_string()
 }
 
 /// A day as people write it.

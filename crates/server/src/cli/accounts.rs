@@ -2,6 +2,7 @@
 
 pub(crate) mod actor;
 pub(crate) mod providers;
+pub(crate) mod request_runs;
 pub(crate) mod requests;
 pub(crate) mod tokens;
 pub(crate) mod usage;

@@ -192,6 +192,16 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ),
     (
         "request list",
+        "--provider 10012345",
+        "List the batches and requests of the last 30 days",
+    ),
+    (
+        "request show",
+        "17 --provider 10012345",
+        "Show the refused records of a batch",
+    ),
+    (
+        "request search",
         "--provider 10012345 --status 422",
         "List requests refused with status 422",
     ),

@@ -95,7 +95,7 @@ type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 /// The rows to remove: replies and locks of expired idempotency keys; counts and logged requests
 /// beyond their retention; expired sign-in links, sign-in attempts and sessions; old entries of the
 /// activity log; and old imports.
-const REMOVALS: [(&str, Remove); 9] = [
+const REMOVALS: [(&str, Remove); 10] = [
     ("stored replies", |session, most| {
         session.remove_old_replies(most)
     }),
@@ -107,6 +107,9 @@ const REMOVALS: [(&str, Remove); 9] = [
     }),
     ("request log entries", |session, most| {
         session.remove_old_requests(most)
+    }),
+    ("runs of requests", |session, most| {
+        session.remove_old_runs(most)
     }),
     ("invitation links", |session, most| {
         session.remove_old_invitations(most)

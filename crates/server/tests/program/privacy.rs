@@ -712,7 +712,7 @@ fn nothing_of_a_person_leaves_the_records() {
     let of_provider = [
         vec!["usage", "export", "--provider", ukprn],
         vec!["usage", "export", "--provider", ukprn, "--format", "svg"],
-        vec!["request", "list", "--provider", ukprn],
+        vec!["request", "search", "--provider", ukprn],
         vec!["request", "refused", "--provider", ukprn],
     ];
     for command in [vec!["usage"], vec!["version", "readiness", &oldest]]

@@ -91,7 +91,7 @@ fn what_a_server_logged_is_there_when_it_has_stopped() {
     server.stop();
     let list = |more: &[&str]| {
         let ended = place.run(
-            &[&["request", "list", "--provider", DEMO_UKPRN], more].concat(),
+            &[&["request", "search", "--provider", DEMO_UKPRN], more].concat(),
             None,
         );
         assert_eq!((ended.status(), ended.stderr()), (0, ""));
@@ -141,14 +141,14 @@ fn a_server_whose_log_of_requests_is_off_logs_nothing() {
     assert_eq!(server.send(&agent, "GET", &path, None).0, 404);
     drop(agent);
     server.stop();
-    let ended = place.run(&["request", "list", "--provider", DEMO_UKPRN], None);
+    let ended = place.run(&["request", "search", "--provider", DEMO_UKPRN], None);
     assert_eq!(rows(ended.stdout()), Vec::<Vec<String>>::new());
 }
 
 #[test]
 fn requests_are_listed_by_page_and_by_provider() {
     let place = logged(60);
-    let first = place.run(&["request", "list", "--provider", "10000001"], None);
+    let first = place.run(&["request", "search", "--provider", "10000001"], None);
     let listed = rows(first.stdout());
     let version = oldest().label.to_string();
     assert_eq!(
@@ -189,7 +189,7 @@ fn requests_are_listed_by_page_and_by_provider() {
             .collect::<Vec<_>>()
     );
     assert!(!second.stdout().contains("--after"), "{}", second.stdout());
-    let other = place.run(&["request", "list", "--provider", "10000002"], None);
+    let other = place.run(&["request", "search", "--provider", "10000002"], None);
     assert_eq!(
         rows(other.stdout())
             .iter()
@@ -203,7 +203,7 @@ fn requests_are_listed_by_page_and_by_provider() {
 fn what_cannot_be_looked_for_is_refused() {
     let place = Workplace::migrated();
     for command in [
-        vec!["request", "list"],
+        vec!["request", "search"],
         vec!["request", "refused"],
         vec!["usage", "export"],
     ] {
@@ -225,7 +225,7 @@ fn what_cannot_be_looked_for_is_refused() {
         ("--outcome", "lost"),
     ] {
         let ended = place.run(
-            &["request", "list", "--provider", "10000001", option, value],
+            &["request", "search", "--provider", "10000001", option, value],
             None,
         );
         assert_eq!(ended.status(), 2, "{option}");
@@ -286,7 +286,7 @@ fn usage_is_exported_by_month_for_one_provider() {
 fn empty_lists_say_none() {
     let place = logged(0);
     for arguments in [
-        &["request", "list", "--provider", "10000001"][..],
+        &["request", "search", "--provider", "10000001"][..],
         &["user", "list"],
         &["import", "list"],
         &["registry", "queue"],
@@ -328,7 +328,7 @@ fn empty_lists_say_none() {
 #[test]
 fn filters_that_can_match_nothing_are_refused() {
     let place = logged(1);
-    let list = ["request", "list", "--provider", "10000001"];
+    let list = ["request", "search", "--provider", "10000001"];
     for (option, value, expected) in [
         (
             "--version",

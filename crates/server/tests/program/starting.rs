@@ -437,7 +437,7 @@ fn invalid_values_are_rejected_in_command_line_terms() {
         (&["provider", "close", "1000001"], "must be 8 digits"),
         (&["usage", "--provider", "1000001"], "must be 8 digits"),
         (
-            &["request", "list", "--provider", "1000001"],
+            &["request", "search", "--provider", "1000001"],
             "must be 8 digits",
         ),
     ] {

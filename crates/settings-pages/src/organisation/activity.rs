@@ -74,5 +74,6 @@ pub(crate) fn words(kind: ActivityKind) -> &'static str {
         ActivityKind::RegistryActed => "performed a registry action",
         ActivityKind::HistoryViewed => "viewed the history of a trainee",
         ActivityKind::FileImported => "imported a file",
+        ActivityKind::RecordKeyLoggingChanged => "switched the storage of record keys",
     }
 }

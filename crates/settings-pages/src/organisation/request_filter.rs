@@ -22,8 +22,6 @@ const FIELDS: [&str; 9] = [
     "until",
     "request_id",
 ];
-/// The fields that are always visible.
-const FIRST: [&str; 1] = ["outcome"];
 /// The name of the parameter with the position before a page.
 pub(crate) const AFTER: &str = "after";
 
@@ -110,13 +108,6 @@ pub(crate) fn is_set(query: &Form) -> bool {
     FIELDS.iter().any(|name| !query.value(name).is_empty())
 }
 
-/// Whether a field in the collapsed part of the form is set.
-pub(crate) fn is_detailed(query: &Form) -> bool {
-    FIELDS
-        .iter()
-        .any(|name| !FIRST.contains(name) && !query.value(name).is_empty())
-}
-
 /// The endpoints to choose from, and the current value.
 pub(crate) fn endpoints(query: &Form) -> Vec<Choice> {
     choices(
@@ -160,7 +151,7 @@ pub(crate) fn address_after(query: &Form, position: &str) -> String {
 pub(crate) fn address<'a>(fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
     let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
     format!(
-        "{}/requests?{}",
+        "{}/requests/search?{}",
         paths::SETTINGS,
         Serializer::new(String::new()).extend_pairs(filled).finish()
     )

@@ -23,8 +23,8 @@ struct Requests<'a> {
     faults: Faults,
     endpoints: Vec<Choice>,
     versions: Vec<Choice>,
-    /// Whether the collapsed part of the form is open.
-    is_detailed: bool,
+    /// Whether the form is open.
+    is_open: bool,
     /// The most frequent problems; on the first page without filters only.
     most: Option<Most>,
     /// The found requests, or `None` if the form is invalid.
@@ -118,7 +118,7 @@ pub(crate) fn list(
         faults,
         endpoints: request_filter::endpoints(query),
         versions: request_filter::versions(query, request.versions),
-        is_detailed: request_filter::is_detailed(query),
+        is_open: request_filter::is_set(query),
         most,
         list,
     };

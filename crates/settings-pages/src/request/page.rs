@@ -159,6 +159,7 @@ pub(crate) enum Target {
     Organisation(Option<String>),
     Tokens(Option<String>),
     People(Option<String>),
+    Requests,
     Sessions,
     SignIn,
 }
@@ -171,6 +172,7 @@ impl Target {
             Self::Organisation(ukprn) => below(ukprn, ""),
             Self::Tokens(ukprn) => below(ukprn, "/tokens"),
             Self::People(ukprn) => below(ukprn, "/people"),
+            Self::Requests => below(None, "/requests"),
             Self::Sessions => below(None, "/sessions"),
             Self::SignIn => below(None, "/sign-in"),
         }
@@ -424,7 +426,8 @@ impl PageError {
             ),
             Self::NotFound
             | Self::Storage(StorageError::Refused(
-                Refusal::UnknownToken
+                Refusal::UnknownRun
+                | Refusal::UnknownToken
                 | Refusal::TokenEnded(_)
                 | Refusal::UnknownUser
                 | Refusal::UnknownSession

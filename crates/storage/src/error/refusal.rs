@@ -36,6 +36,9 @@ pub enum Refusal {
     /// No token has this number.
     #[error("no token has this number")]
     UnknownToken,
+    /// No run of requests of the provider has this number.
+    #[error("no line of `request list` has this number")]
+    UnknownRun,
     /// The token to be replaced is not active.
     #[error("token is {0}; issue a new one")]
     TokenEnded(TokenStatus),

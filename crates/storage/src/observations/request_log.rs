@@ -1,26 +1,31 @@
 //! The request log: for each provider, the refused requests of the last [`KEPT_DAYS`] days and the
-//! latest accepted ones, with endpoint and status, and the codes and fields of problems. Bodies and
-//! values are not stored.
+//! latest accepted ones, with endpoint and status, and the codes and fields of problems. Of a body,
+//! only the key of the record is stored, unless the provider has switched that off
+//! ([`Session::set_record_key_logging`]). [`runs`] groups the requests.
 //!
 //! The log is bounded: adding removes entries over [`LogLimits`], and the maintenance of the
 //! servers removes old ones. Statements find rows by provider and time through the index and never
 //! scan the table.
 //!
 //! The module is independent of versions, endpoints and fields. The caller must take their names
-//! from a bounded set, without any part of a body and without values.
+//! from a bounded set, without any part of a body except the key.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 
+use self::runs::{NewRun, RunKey};
 use crate::error::StorageError;
+use crate::records::erasure;
 use crate::schema::{providers, request_log};
 use crate::session::Session;
 
 mod listing;
+mod record_keys;
 mod refusals;
+pub mod runs;
 
 pub use listing::{LogPosition, PAGE, RequestFilter, RequestPage, UnreadablePosition};
 pub use refusals::{MAX_COUNTED, MAX_REFUSALS, Refusal, Refusals};
@@ -117,6 +122,9 @@ pub struct LoggedRequest {
     pub problems: Vec<LoggedProblem>,
     /// The number of further problems.
     pub problems_left_out: u32,
+    /// The provider's key of the record: its `provider_trainee_id`, or else its identifier. `None`
+    /// if the request has none, or the provider has switched off storing keys.
+    pub record_key: Option<String>,
 }
 
 impl LoggedRequest {
@@ -127,13 +135,28 @@ impl LoggedRequest {
     }
 }
 
-/// A request with the number of its provider.
+/// A request to log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLoggedRequest {
     /// The number of the provider.
     pub provider_id: i64,
     /// The request.
     pub request: LoggedRequest,
+    /// The run of the request, which must be among the runs that are added with it. `None` for an
+    /// accepted request that only reads.
+    pub run: Option<RunKey>,
+    /// The identifier of the trainee with the key. It is not stored: without it, a key could be
+    /// stored after the erasure of the trainee.
+    pub trainee_id: Option<String>,
+}
+
+/// Requests to log, and their runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewLogEntries {
+    /// The runs, each once.
+    pub runs: Vec<NewRun>,
+    /// The requests.
+    pub requests: Vec<NewLoggedRequest>,
 }
 
 #[derive(Insertable)]
@@ -151,18 +174,16 @@ struct NewRow {
     request_id: String,
     problems: String,
     problems_left_out: i32,
+    run_id: Option<i64>,
+    record_key: Option<String>,
 }
 
-impl From<&NewLoggedRequest> for NewRow {
-    fn from(
-        NewLoggedRequest {
-            provider_id,
-            request,
-        }: &NewLoggedRequest,
-    ) -> Self {
+impl NewRow {
+    fn new(new: &NewLoggedRequest, run_id: Option<i64>, stores_key: bool) -> Self {
+        let request = &new.request;
         let count = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
         Self {
-            provider_id: *provider_id,
+            provider_id: new.provider_id,
             accepted: request.outcome().is_accepted(),
             answered_at: request.answered_at.naive_utc(),
             token_id: request.token_id,
@@ -174,6 +195,8 @@ impl From<&NewLoggedRequest> for NewRow {
             request_id: request.request_id.clone(),
             problems: stored_problems(&request.problems),
             problems_left_out: count(request.problems_left_out),
+            run_id,
+            record_key: request.record_key.clone().filter(|_| stores_key),
         }
     }
 }
@@ -196,21 +219,79 @@ fn read_problems(stored: &str) -> Vec<LoggedProblem> {
 }
 
 impl Session<'_> {
-    /// Adds requests. Uses one statement on PostgreSQL.
+    /// Adds requests and their runs. Leaves out the keys of erased trainees, and of providers that
+    /// have switched off storing keys.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a provider or a token does not exist.
-    pub fn add_requests(&mut self, requests: &[NewLoggedRequest]) -> Result<(), StorageError> {
-        let rows: Vec<_> = requests.iter().map(NewRow::from).collect();
+    pub fn add_requests(&mut self, entries: &NewLogEntries) -> Result<(), StorageError> {
+        let stores_keys = self.lock_logs(entries)?;
+        let erased = self.erased_trainees(&entries.requests)?;
+        let mut run_ids = HashMap::new();
+        for run in &entries.runs {
+            run_ids.insert(&run.key, self.add_to_run(run)?);
+        }
+        let mut rows = Vec::with_capacity(entries.requests.len());
+        for request in &entries.requests {
+            let run_id = request.run.as_ref().and_then(|run| run_ids.get(run));
+            let is_erased = request
+                .trainee_id
+                .as_ref()
+                .is_some_and(|id| erased.contains(id));
+            let stores_key = !is_erased && stores_keys.get(&request.provider_id) == Some(&true);
+            rows.push(NewRow::new(request, run_id.copied(), stores_key));
+        }
+        self.insert_requests(&rows)
+    }
+
+    /// Locks the logs of the providers until the transaction ends. Returns for each provider
+    /// whether keys are stored.
+    fn lock_logs(&mut self, entries: &NewLogEntries) -> Result<BTreeMap<i64, bool>, StorageError> {
+        let of_runs = entries.runs.iter().map(|run| run.key.provider_id);
+        let of_requests = entries.requests.iter().map(|request| request.provider_id);
+        let ids: BTreeSet<i64> = of_runs.chain(of_requests).collect();
+        let settings = providers::table
+            .filter(providers::id.eq_any(ids))
+            // The same order in all transactions prevents deadlocks.
+            .order(providers::id)
+            .select((providers::id, providers::logs_record_keys));
+        let settings = match self.connection {
+            DatabaseConnection::Postgres(inner) => {
+                settings.for_no_key_update().load::<(i64, bool)>(inner)?
+            }
+            DatabaseConnection::Sqlite(inner) => settings.load::<(i64, bool)>(inner)?,
+        };
+        Ok(settings.into_iter().collect())
+    }
+
+    /// The identifiers of those trainees of the requests that were erased.
+    fn erased_trainees(
+        &mut self,
+        requests: &[NewLoggedRequest],
+    ) -> Result<HashSet<String>, StorageError> {
+        let with_key = requests
+            .iter()
+            .filter(|new| new.request.record_key.is_some());
+        let ids: Vec<&str> = with_key
+            .filter_map(|new| new.trainee_id.as_deref())
+            .collect();
+        if ids.is_empty() {
+            return Ok(HashSet::new());
+        }
+        erasure::among(self.connection, &ids)
+    }
+
+    /// Uses one statement on PostgreSQL.
+    fn insert_requests(&mut self, rows: &[NewRow]) -> Result<(), StorageError> {
         match self.connection {
             DatabaseConnection::Postgres(inner) => {
                 diesel::insert_into(request_log::table)
-                    .values(&rows)
+                    .values(rows)
                     .execute(inner)?;
             }
             DatabaseConnection::Sqlite(inner) => {
-                for row in &rows {
+                for row in rows {
                     diesel::insert_into(request_log::table)
                         .values(row)
                         .execute(inner)?;

@@ -91,6 +91,9 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
          DELETE FROM shadow_checks WHERE day = '2026-03-03';
          INSERT INTO shadow_problems (day, token_id, version, against, field, code, writes) VALUES
             ('2026-03-02', 1, 'v1', 'v2', 'email', 'blank', 1);
+         INSERT INTO request_runs (provider_id, token_id, version, batch, started_at, ended_at, registered, changed,
+            already_registered, refused, checked, repeated) VALUES
+            (1, 1, 'v1', '', '2026-03-02 12:00:00', '2026-03-02 12:00:00', 1, 2, 3, 4, 5, 6);
          INSERT INTO request_log (provider_id, accepted, answered_at, token_id, version, endpoint, method, status, item,
             request_id, problems, problems_left_out) VALUES
             (1, FALSE, '2026-03-02 12:00:00.250', 1, 'v1', 'POST /trainees', 'POST', 422, NULL, 'a', '[[\"blank\",\"email\"]]', 0),

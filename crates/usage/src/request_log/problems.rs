@@ -25,9 +25,10 @@ impl RequestProblems {
         }
     }
 
-    /// Keeps the first of these names of parameters. Problems of parameters have no code.
+    /// Keeps the first of these names: the refused parameters of a request, or the fields that match
+    /// an existing record. They have no code.
     #[must_use]
-    pub fn from_parameters(names: impl Iterator<Item = &'static str>) -> Self {
+    pub fn from_names(names: impl Iterator<Item = &'static str>) -> Self {
         Self {
             first: names
                 .take(MAX_PROBLEMS)

@@ -10,6 +10,7 @@ use storage::accounts::tokens::NewToken;
 use storage::accounts::users::Actor;
 use storage::base::cause::Cause;
 use storage::base::token::Environment;
+use storage::observations::request_log::runs::RunCounts;
 use storage::observations::request_log::{RequestFilter, RequestPage};
 use storage::store::StoreOptions;
 use test_support::{Database, Kind};
@@ -62,6 +63,12 @@ fn observed(number: i64, status: u16) -> Observed {
         item: None,
         request_id: format!("r{number}").into(),
         problems: RequestProblems::default(),
+        result: if status < 400 {
+            RecordResult::Read
+        } else {
+            RecordResult::Refused
+        },
+        record: None,
     }
 }
 
@@ -101,7 +108,7 @@ fn refused_requests_beyond_limits_are_dropped_per_provider() {
         waiting(&log).add(17, observed(9, 200)),
         "accepted requests have their own limit"
     );
-    assert_eq!(waiting(&log).take().len(), 6);
+    assert_eq!(waiting(&log).take().requests.len(), 6);
     assert!(add(1, 5), "taken requests free the limit");
 }
 
@@ -113,6 +120,7 @@ fn newest_accepted_requests_are_kept() {
     }
     let ids: Vec<_> = waiting(&log)
         .take()
+        .requests
         .into_iter()
         .map(|(_, observed)| observed.request_id.to_string())
         .collect();
@@ -134,6 +142,7 @@ fn rate_limited_requests_are_limited_per_token() {
     let taken = || -> Vec<_> {
         waiting(&log)
             .take()
+            .requests
             .into_iter()
             .map(|(_, observed)| observed.request_id.to_string())
             .collect()
@@ -144,7 +153,7 @@ fn rate_limited_requests_are_limited_per_token() {
     let left = waiting(&log).take();
     assert_eq!([7, 8].map(|number| add(number, 1, 429)), [true; 2]);
     assert_eq!(
-        waiting(&log).put_back(left),
+        waiting(&log).put_back(left.requests),
         0,
         "requests that are not written do not count for the limit"
     );
@@ -275,4 +284,99 @@ fn requests_that_store_rejects_permanently_are_dropped() {
     waiting(&log).add(1, observed(2, 422));
     flush(&log, &store).unwrap();
     assert_eq!(logged(&store), ["r2"]);
+}
+
+fn write_of_record(number: i64, result: RecordResult, batch: bool) -> Observed {
+    let status = match result {
+        RecordResult::Refused => 422,
+        RecordResult::AlreadyRegistered => 409,
+        RecordResult::Registered => 201,
+        _ => 200,
+    };
+    Observed {
+        endpoint: Endpoint::CreateTrainee,
+        item: batch.then_some(0),
+        request_id: "batch".into(),
+        result,
+        ..observed(number, status)
+    }
+}
+
+fn runs(store: &Store) -> Vec<(Option<String>, RunCounts)> {
+    let page = store
+        .read_blocking::<_, StorageError>(|session| {
+            session
+                .open_provider(UKPRN, Cause::new("test"))?
+                .unwrap()
+                .runs(None)
+        })
+        .unwrap();
+    page.runs
+        .into_iter()
+        .map(|run| (run.batch, run.counts))
+        .collect()
+}
+
+#[test]
+fn batch_and_single_requests_are_counted_in_runs() {
+    let database = Database::fresh();
+    let store = store(&database);
+    let log = RequestLog::with_bounds(Bounds::default());
+    for (number, result, batch) in [
+        (1, RecordResult::Registered, true),
+        (2, RecordResult::Refused, true),
+        (3, RecordResult::AlreadyRegistered, true),
+        (4, RecordResult::Changed, false),
+        (5, RecordResult::Checked, false),
+        (6, RecordResult::Repeated, false),
+        (7, RecordResult::Read, false),
+    ] {
+        waiting(&log).add(1, write_of_record(number, result, batch));
+        flush(&log, &store).unwrap();
+    }
+    let batch = RunCounts {
+        registered: 1,
+        refused: 1,
+        already_registered: 1,
+        ..RunCounts::default()
+    };
+    let single = RunCounts {
+        changed: 1,
+        checked: 1,
+        repeated: 1,
+        ..RunCounts::default()
+    };
+    assert_eq!(
+        runs(&store),
+        [(None, single), (Some("batch".to_owned()), batch)]
+    );
+}
+
+#[test]
+fn counts_are_kept_while_store_does_not_answer() {
+    // SQLite has one writer, so a test can keep it busy.
+    let database = Database::fresh_on(Kind::Sqlite);
+    let log = RequestLog::with_bounds(BOUNDS);
+    let store = store(&database);
+    waiting(&log).add(1, write_of_record(1, RecordResult::Registered, false));
+    let options = StoreOptions {
+        queue: 1,
+        ..StoreOptions::default()
+    };
+    let small = Store::open(database.url(), options).unwrap();
+    while_the_store_writes(&small, |go_on| {
+        let waits = rt::System::new()
+            .block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
+        assert!(waits.is_none(), "the flush did not wait");
+        flush(&log, &small).unwrap_err();
+        waiting(&log).add(1, write_of_record(2, RecordResult::Refused, false));
+        drop(go_on);
+    });
+    flush(&log, &store).unwrap();
+    let counts = RunCounts {
+        registered: 1,
+        refused: 1,
+        ..RunCounts::default()
+    };
+    assert_eq!(runs(&store), [(None, counts)]);
 }

@@ -28,7 +28,7 @@ pub(super) fn duplicate_name(record: RecordKind) -> String {
 /// Whether duplicates of a record are refused.
 pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
     fn refuses<R: NestedKind>() -> bool {
-        R::REFUSES_DUPLICATES
+        !R::DUPLICATE_FIELDS.is_empty()
     }
     record == RecordKind::Trainee || for_nested_kind!(record, refuses()).unwrap_or(false)
 }

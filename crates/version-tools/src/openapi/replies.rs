@@ -258,7 +258,10 @@ fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
         }) if errors::refuses_duplicates(record)
             && (record != RecordKind::Trainee || purpose == Some(Purpose::Create)) =>
         {
-            existing(record)
+            existing(record).header(
+                "Duplicate-Fields",
+                header("The fields that match an existing record."),
+            )
         }
         Some(_) | None => refused(
             context,

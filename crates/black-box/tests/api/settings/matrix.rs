@@ -5,6 +5,7 @@ use data_encoding::BASE64URL_NOPAD;
 use ring::hmac;
 use settings_pages::{Access, Audience, ROUTES, Route};
 use storage::accounts::users::{ActivityFilter, Origin, Secret, SecretDigest, UserRole};
+use versions::SERVED;
 
 use super::browser::{Browser, FORM, encode, form_token_of, link};
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
@@ -135,7 +136,7 @@ fn session_reaches_no_page_or_form_of_another_organisation() {
         .iter()
         .filter(|route| route.access() == Access::Operator)
         .count();
-    assert_eq!((requests, refused), (ROUTES.len() - 2, 9 + of_operators));
+    assert_eq!((requests, refused), (ROUTES.len() - 2, 11 + of_operators));
     let after = register.operate(|session| session.list_tokens(Some(UKPRN)));
     assert_eq!(after, tokens);
 }
@@ -146,6 +147,9 @@ fn nobody_gets_through_a_route_of_another_role() {
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    // The first run of requests.
+    register.api(SERVED[0]).get("/trainees/unknown").is(404);
+    register.write_request_log();
     let mut refused = 0;
     for (browser, access, status) in [
         (&viewer, Access::Admin, 403),

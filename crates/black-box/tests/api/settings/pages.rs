@@ -58,7 +58,7 @@ fn settings_pages_have_security_headers_and_are_not_compressed() {
         "/settings/tokens/1/rotate",
         "/settings/tokens/1/revoke",
         "/settings/requests",
-        "/settings/requests?outcome=refused",
+        "/settings/requests/search?outcome=refused",
         "/settings/usage",
         "/settings/readiness",
         "/settings/people",
@@ -88,7 +88,7 @@ fn settings_pages_have_security_headers_and_are_not_compressed() {
             .is(200),
     );
     keeps_to_itself(&admin.send("/settings/people", &[]).is(422));
-    keeps_to_itself(&admin.open("/settings/requests?status=x").is(422));
+    keeps_to_itself(&admin.open("/settings/requests/search?status=x").is(422));
     keeps_to_itself(&admin.open("/settings/nothing").is(404));
     keeps_to_itself(&admin.open("/settings/tokens/x/revoke").is(404));
     keeps_to_itself(&admin.send_form("/settings/tokens", &[]).is(403));

@@ -6,7 +6,9 @@ use domain::{Trainee, TraineeField as F};
 use storage::accounts::users::UserRole;
 use storage::base::cause::Cause;
 use storage::base::token::{Environment, TokenDigest};
-use storage::observations::request_log::{LoggedProblem, LoggedRequest, NewLoggedRequest};
+use storage::observations::request_log::{
+    LoggedProblem, LoggedRequest, NewLogEntries, NewLoggedRequest,
+};
 use versions::SERVED;
 
 use super::browser::{Browser, encode, text_after};
@@ -17,7 +19,7 @@ use crate::api::support::{Page, Register, Setup, every_version};
 const SCRIPT: &str = "<script>alert(1)</script>\"'>";
 
 fn find(browser: &Browser<'_>, fields: &[(&str, &str)]) -> Page {
-    browser.open(&format!("/settings/requests?{}", encode(fields)))
+    browser.open(&format!("/settings/requests/search?{}", encode(fields)))
 }
 
 fn viewer(register: &Register) -> Browser<'_> {
@@ -52,14 +54,18 @@ fn plant(register: &Register, ids: impl Iterator<Item = String>) {
                         field: format!("<b>{SCRIPT}"),
                     }],
                     problems_left_out: 0,
+                    record_key: None,
                 };
                 NewLoggedRequest {
                     provider_id: token.provider_id,
                     request,
+                    run: None,
+                    trainee_id: None,
                 }
             })
             .collect();
-        session.add_requests(&requests)
+        let runs = Vec::new();
+        session.add_requests(&NewLogEntries { runs, requests })
     });
 }
 
@@ -111,7 +117,7 @@ fn rejected_request_of_the_night_is_found_in_three_steps() {
         let viewer = viewer(register);
         let overview = viewer.open("/settings").is(200).text;
         assert!(overview.contains("href=\"/settings/requests\""));
-        let all = viewer.open("/settings/requests").is(200).text;
+        let all = viewer.open("/settings/requests/search").is(200).text;
         assert!(all.contains(">night<") && all.contains(">day<"), "{all}");
         let found = find(
             &viewer,
@@ -150,7 +156,7 @@ fn rejected_request_of_the_night_is_found_in_three_steps() {
 fn most_frequent_rejection_links_to_its_rule_and_requests() {
     let register = Register::start();
     let viewer = viewer(&register);
-    let empty = viewer.open("/settings/requests").is(200).text;
+    let empty = viewer.open("/settings/requests/search").is(200).text;
     assert!(
         empty.contains("No request has been refused since 2026-09-28T09:00:00.000Z"),
         "{empty}"
@@ -171,8 +177,8 @@ fn most_frequent_rejection_links_to_its_rule_and_requests() {
         .send()
         .is(404);
     register.write_request_log();
-    let page = viewer.open("/settings/requests").is(200).text;
-    let most = text_after(&page, "id=\"refused\"", "id=\"find\"");
+    let page = viewer.open("/settings/requests/search").is(200).text;
+    let most = text_after(&page, "id=\"refused\"", "</main>");
     assert!(
         most.contains("covers 3 refused requests since 2026-09-28"),
         "{most}"
@@ -293,19 +299,19 @@ fn requests_are_found_by_each_field_of_the_form() {
                 ));
             assert!(stays, "{name} in {}", page.text);
         }
-        let is_detailed = fields
-            .iter()
-            .any(|(name, _)| !["outcome", "after"].contains(name));
+        let is_detailed = fields.iter().any(|(name, _)| *name != "after");
         assert_eq!(
-            page.text.contains("<details open"),
+            page.text.contains("<details id=\"find\" open"),
             is_detailed,
             "{fields:?}"
         );
     }
-    viewer.open("/settings/requests?after=nothing").is(404);
+    viewer
+        .open("/settings/requests/search?after=nothing")
+        .is(404);
     // A date that is later than any of a calendar.
     viewer
-        .open("/settings/requests?after=8210266876799999-1")
+        .open("/settings/requests/search?after=8210266876799999-1")
         .is(200);
 }
 
@@ -331,7 +337,7 @@ fn wrong_filter_is_named_at_its_field_and_kept() {
     ] {
         for wrong in [SCRIPT, "nothing such", "\u{0}", "%", "-1/x"] {
             let page = find(&viewer, &[(name, wrong)]).is(422).text;
-            assert!(page.contains("<title>Error: Requests"), "{page}");
+            assert!(page.contains("<title>Error: Single requests"), "{page}");
             assert!(
                 page.contains(&format!("<li><a href=\"#{name}\">")),
                 "{name}: {page}"
@@ -382,13 +388,13 @@ fn older_requests_are_on_further_pages_of_the_same_filter() {
         (0..120).map(|number| format!("planted-{number}")),
     );
     let viewer = viewer(&register);
-    let mut path = "/settings/requests?outcome=refused&status=422".to_owned();
+    let mut path = "/settings/requests/search?outcome=refused&status=422".to_owned();
     let mut found = Vec::new();
-    for expected in [50, 50, 20] {
+    for expected in [20; 6] {
         let page = viewer.open(&path).is(200);
         assert_eq!(ids(&page).len(), expected);
         found.extend(ids(&page));
-        if !page.text.contains("Older requests") {
+        if !page.text.contains("Show older requests") {
             break;
         }
         path = text_after(&page.text, "<a class=\"button second\" href=\"", "\"")
@@ -494,7 +500,10 @@ fn script_in_what_was_logged_is_shown_as_text() {
         &register,
         ["\"><script>alert(2)</script>".to_owned()].into_iter(),
     );
-    let page = viewer(&register).open("/settings/requests").is(200).text;
+    let page = viewer(&register)
+        .open("/settings/requests/search")
+        .is(200)
+        .text;
     assert!(
         page.matches("&#60;script&#62;alert(2)").count() >= 2,
         "{page}"

@@ -13,19 +13,31 @@ use storage::store::Store;
 use usage::request_log::filter::{code, endpoint, statuses, time, version};
 use usage::request_log::report::{RefusalLine, RefusedMost, problem_text};
 
+use super::request_runs::{ListRuns, ShowRun, item_number};
 use crate::cli::output::{Cell, ListOutput, Number};
 use crate::cli::values::{id, ukprn};
 use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestCommand {
-    /// List a provider's requests, newest first: refused requests of the last 30 days, and recent
-    /// accepted requests
+    /// List what a provider's software sent in the last 30 days: batches, and single requests
+    /// without a pause of ten minutes
+    ///
+    /// Each line counts records by result. The command prints 20 lines, the newest first. To
+    /// continue the list, add the --after option that the command prints.
+    List(ListRuns),
+    /// Show the refused records of a batch or of single requests, with their problems
+    ///
+    /// Records are named by their position in the batch or by the request. Only the provider can
+    /// see their keys.
+    Show(ShowRun),
+    /// Search a provider's single requests, newest first: refused requests of the last 30 days, and
+    /// recent accepted requests
     ///
     /// Each line shows the request, its status, and its problems' codes and field names, without
-    /// content of bodies. The command prints 50 requests. To continue the list, add the --after
+    /// content of bodies. The command prints 20 requests. To continue the list, add the --after
     /// option that the command prints.
-    List(Box<List>),
+    Search(Box<Search>),
     /// List the most frequent refusals of the last seven days, with documentation links
     Refused {
         #[command(flatten)]
@@ -39,41 +51,41 @@ pub(crate) enum RequestCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct Search {
     #[command(flatten)]
     database: Database,
     /// UKPRN of the provider
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_LIST_PROVIDER", value_parser = ukprn)]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_SEARCH_PROVIDER", value_parser = ukprn)]
     provider: String,
     /// Only requests answered at this time or later, such as 2026-10-05T09:00:00Z
-    #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_LIST_FROM", value_parser = time)]
+    #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_SEARCH_FROM", value_parser = time)]
     from: Option<DateTime<Utc>>,
     /// Only requests answered before this time
-    #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_LIST_UNTIL", value_parser = time)]
+    #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_SEARCH_UNTIL", value_parser = time)]
     until: Option<DateTime<Utc>>,
     /// Only refused or only accepted requests
-    #[arg(long, env = "REGISTER_REQUEST_LIST_OUTCOME", value_enum)]
+    #[arg(long, env = "REGISTER_REQUEST_SEARCH_OUTCOME", value_enum)]
     outcome: Option<OutcomeOption>,
     /// Only requests with this reply status, such as 422 or 4xx
-    #[arg(long, env = "REGISTER_REQUEST_LIST_STATUS", value_parser = statuses)]
+    #[arg(long, env = "REGISTER_REQUEST_SEARCH_STATUS", value_parser = statuses)]
     status: Option<RangeInclusive<u16>>,
     /// Only requests to this endpoint, such as "POST /trainees"
-    #[arg(long, env = "REGISTER_REQUEST_LIST_ENDPOINT", value_parser = endpoint)]
+    #[arg(long, env = "REGISTER_REQUEST_SEARCH_ENDPOINT", value_parser = endpoint)]
     endpoint: Option<String>,
     /// Only requests to this API version
-    #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_LIST_VERSION", value_parser = version)]
+    #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_SEARCH_VERSION", value_parser = version)]
     version: Option<String>,
     /// Only requests with this token number; see `token list`
-    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_TOKEN", value_parser = id)]
+    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_SEARCH_TOKEN", value_parser = id)]
     token: Option<i64>,
     /// Only requests with this problem code
-    #[arg(long, env = "REGISTER_REQUEST_LIST_CODE", value_parser = code)]
+    #[arg(long, env = "REGISTER_REQUEST_SEARCH_CODE", value_parser = code)]
     code: Option<String>,
     /// Only the request with this identifier
-    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_REQUEST_ID")]
+    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_SEARCH_REQUEST_ID")]
     request_id: Option<String>,
     /// Continue the list after this position, printed by the previous command
-    #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_LIST_AFTER")]
+    #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_SEARCH_AFTER")]
     after: Option<LogPosition>,
     #[command(flatten)]
     output: ListOutput,
@@ -113,6 +125,8 @@ impl RequestCommand {
     pub(crate) fn run(self) -> Result<(), CommandError> {
         match self {
             Self::List(list) => list.run(),
+            Self::Show(show) => show.run(),
+            Self::Search(search) => search.run(),
             Self::Refused {
                 database,
                 provider,
@@ -136,7 +150,7 @@ impl RequestCommand {
     }
 }
 
-impl List {
+impl Search {
     fn run(self) -> Result<(), CommandError> {
         let filter = RequestFilter {
             from: self.from,
@@ -196,6 +210,7 @@ fn cells(request: LoggedRequest) -> [Cell; 9] {
     if request.problems_left_out > 0 {
         problems.push(format!("and {} more", request.problems_left_out));
     }
+    let item = item_number(&request);
     [
         timestamp(request.answered_at).into(),
         Number(request.status).into(),
@@ -203,7 +218,7 @@ fn cells(request: LoggedRequest) -> [Cell; 9] {
         request.endpoint.into(),
         request.version.into(),
         Number(request.token_id).into(),
-        request.item.map(Number).into(),
+        item.map(Number).into(),
         request.request_id.into(),
         problems.join("; ").into(),
     ]

@@ -51,10 +51,12 @@ pub enum ActivityKind {
     HistoryViewed,
     /// A file was imported.
     FileImported,
+    /// The storage of record keys in the request log was switched on or off.
+    RecordKeyLoggingChanged,
 }
 
 impl ActivityKind {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::TokenIssued,
         Self::TokenRotated,
         Self::TokenRevoked,
@@ -71,6 +73,7 @@ impl ActivityKind {
         Self::RegistryActed,
         Self::HistoryViewed,
         Self::FileImported,
+        Self::RecordKeyLoggingChanged,
     ];
 
     /// The name of the kind in the table.
@@ -93,6 +96,7 @@ impl ActivityKind {
             Self::RegistryActed => "registry_acted",
             Self::HistoryViewed => "history_viewed",
             Self::FileImported => "file_imported",
+            Self::RecordKeyLoggingChanged => "record_key_logging_changed",
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) const COPIED: &[CopiedTable] = &[
     CopiedTable { name: "shadow_checks", key: &["id"] },
     CopiedTable { name: "shadow_problems", key: &["id"] },
     CopiedTable { name: "request_log", key: &["provider_id", "accepted", "answered_at", "id"] },
+    CopiedTable { name: "request_runs", key: &["id"] },
     CopiedTable { name: SETTINGS, key: &["name"] },
 ];
 

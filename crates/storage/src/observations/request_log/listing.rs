@@ -19,7 +19,7 @@ use crate::schema::request_log;
 use crate::session::ProviderSession;
 
 /// The most requests on a page.
-pub const PAGE: usize = 50;
+pub const PAGE: usize = 20;
 /// Escapes wildcards in a LIKE pattern.
 const ESCAPE: char = '\\';
 
@@ -93,7 +93,7 @@ pub struct RequestPage {
 }
 
 #[derive(Queryable)]
-struct Row {
+pub(super) struct Row {
     id: i64,
     answered_at: NaiveDateTime,
     token_id: i64,
@@ -105,10 +105,11 @@ struct Row {
     request_id: String,
     problems: String,
     problems_left_out: i32,
+    record_key: Option<String>,
 }
 
 impl Row {
-    fn position(&self) -> LogPosition {
+    pub(super) fn position(&self) -> LogPosition {
         LogPosition {
             answered_at: self.answered_at.and_utc(),
             id: self.id,
@@ -129,8 +130,28 @@ impl From<Row> for LoggedRequest {
             request_id: row.request_id,
             problems: read_problems(&row.problems),
             problems_left_out: u32::try_from(row.problems_left_out).unwrap_or_default(),
+            record_key: row.record_key,
         }
     }
+}
+
+/// The columns of a [`Row`].
+#[diesel::dsl::auto_type(no_type_alias)]
+pub(super) fn columns() -> _ {
+    (
+        request_log::id,
+        request_log::answered_at,
+        request_log::token_id,
+        request_log::version,
+        request_log::endpoint,
+        request_log::method,
+        request_log::status,
+        request_log::item,
+        request_log::request_id,
+        request_log::problems,
+        request_log::problems_left_out,
+        request_log::record_key,
+    )
 }
 
 impl ProviderSession<'_> {
@@ -210,19 +231,7 @@ impl ProviderSession<'_> {
             )
             .order((request_log::answered_at.desc(), request_log::id.desc()))
             .limit(i64::try_from(PAGE + 1).unwrap_or(i64::MAX))
-            .select((
-                request_log::id,
-                request_log::answered_at,
-                request_log::token_id,
-                request_log::version,
-                request_log::endpoint,
-                request_log::method,
-                request_log::status,
-                request_log::item,
-                request_log::request_id,
-                request_log::problems,
-                request_log::problems_left_out,
-            ));
+            .select(columns());
         Ok(rows.load::<Row>(self.connection)?)
     }
 }

@@ -1,9 +1,12 @@
 //! Tests adding, finding, counting and removing requests.
 
+use super::runs::RunCounts;
 use super::*;
 use crate::accounts::tokens::NewToken;
+use crate::accounts::users::Actor;
 use crate::base::cause::Cause;
 use crate::observations::usage::Seen;
+use crate::session::ProviderSession;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 
 const OTHER_UKPRN: &str = "10000002";
@@ -41,10 +44,13 @@ fn request(second: i64, status: u16) -> NewLoggedRequest {
         request_id: format!("r{second}"),
         problems: Vec::new(),
         problems_left_out: 0,
+        record_key: None,
     };
     NewLoggedRequest {
         provider_id: 1,
         request,
+        run: None,
+        trainee_id: None,
     }
 }
 
@@ -66,8 +72,16 @@ fn other_provider_request(second: i64) -> NewLoggedRequest {
 }
 
 fn add(register: &Register, requests: Vec<NewLoggedRequest>) {
+    let entries = NewLogEntries {
+        requests,
+        ..NewLogEntries::default()
+    };
+    add_entries(register, entries);
+}
+
+fn add_entries(register: &Register, entries: NewLogEntries) {
     register
-        .write(move |session| session.add_requests(&requests))
+        .write(move |session| session.add_requests(&entries))
         .unwrap();
 }
 
@@ -470,4 +484,188 @@ fn invalid_position_is_rejected() {
             "{text}"
         );
     }
+}
+
+fn run_key(batch: Option<&str>) -> RunKey {
+    RunKey {
+        provider_id: 1,
+        token_id: 1,
+        version: "v1".to_owned(),
+        batch: batch.map(str::to_owned),
+    }
+}
+
+/// A run with one refused record at a second.
+fn run_at(second: i64, batch: Option<&str>) -> NewRun {
+    NewRun {
+        key: run_key(batch),
+        started_at: at(second),
+        ended_at: at(second),
+        counts: RunCounts {
+            refused: 1,
+            ..RunCounts::default()
+        },
+    }
+}
+
+fn add_runs(register: &Register, runs: Vec<NewRun>) {
+    let requests = Vec::new();
+    add_entries(register, NewLogEntries { runs, requests });
+}
+
+fn in_provider<T: Send + 'static>(
+    register: &Register,
+    mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
+) -> T {
+    register
+        .read(move |session| job(&mut session.open_provider(UKPRN, Cause::new("test"))?.unwrap()))
+        .unwrap()
+}
+
+/// The start, the end and the number of refused records of each run.
+fn runs(register: &Register) -> Vec<(DateTime<Utc>, DateTime<Utc>, i64)> {
+    let page = in_provider(register, |session| session.runs(None));
+    let runs = page.runs.into_iter();
+    runs.map(|run| (run.started_at, run.ended_at, run.counts.refused))
+        .collect()
+}
+
+#[test]
+fn pause_of_more_than_ten_minutes_starts_another_run() {
+    let register = two_providers();
+    for second in [0, 600, 300, 1201] {
+        add_runs(&register, vec![run_at(second, None)]);
+    }
+    assert_eq!(
+        runs(&register),
+        [(at(1201), at(1201), 1), (at(0), at(600), 3)]
+    );
+}
+
+#[test]
+fn batch_is_a_run_of_its_requests_only() {
+    let register = two_providers();
+    for batch in [Some("b1"), None, Some("b2"), Some("b1")] {
+        add_runs(&register, vec![run_at(0, batch)]);
+    }
+    let page = in_provider(&register, |session| session.runs(None));
+    let found: Vec<_> = page
+        .runs
+        .iter()
+        .map(|run| (run.batch.as_deref(), run.counts.refused))
+        .collect();
+    assert_eq!(found, [(Some("b2"), 1), (None, 1), (Some("b1"), 2)]);
+}
+
+#[test]
+fn pages_return_all_runs_once_latest_first() {
+    let register = two_providers();
+    let count = i64::try_from(2 * runs::PAGE + 1).unwrap();
+    for number in 0..count {
+        add_runs(&register, vec![run_at(number * 700, None)]);
+    }
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = in_provider(&register, move |session| session.runs(after));
+        seen.extend(page.runs.iter().map(|run| run.started_at));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let expected: Vec<_> = (0..count).rev().map(|number| at(number * 700)).collect();
+    assert_eq!(seen, expected);
+}
+
+fn refused_with_key(second: i64, key: &str) -> NewLoggedRequest {
+    let mut new = request(second, 422);
+    new.request.record_key = Some(key.to_owned());
+    new.run = Some(run_key(None));
+    new
+}
+
+fn keys_of_first_run(register: &Register) -> Vec<Option<String>> {
+    let page = in_provider(register, |session| {
+        let run = session.runs(None)?.runs.remove(0);
+        session.refused_in_run(&run, None, runs::PAGE)
+    });
+    let requests = page.requests.into_iter();
+    requests.map(|request| request.record_key).collect()
+}
+
+#[test]
+fn refused_requests_of_run_are_listed_oldest_first() {
+    let register = two_providers();
+    let entries = NewLogEntries {
+        runs: vec![run_at(0, None), {
+            let mut other = run_at(9, None);
+            other.key.version = "v2".to_owned();
+            other
+        }],
+        requests: vec![refused_with_key(2, "b"), refused_with_key(1, "a")],
+    };
+    add_entries(&register, entries);
+    add_runs(&register, vec![run_at(10, None)]);
+    let found = keys_of_first_run(&register);
+    assert_eq!(found, ["a", "b"].map(|key| Some(key.to_owned())));
+}
+
+#[test]
+fn run_of_another_provider_is_not_found() {
+    let register = two_providers();
+    add_runs(&register, vec![run_at(0, None)]);
+    let id = in_provider(&register, |session| session.runs(None)).runs[0].id;
+    let other = register
+        .read(move |session| {
+            let mut other = session
+                .open_provider(OTHER_UKPRN, Cause::new("test"))?
+                .unwrap();
+            Ok((other.run(id)?, other.runs(None)?.runs))
+        })
+        .unwrap();
+    assert_eq!(other, (None, Vec::new()));
+    assert!(in_provider(&register, move |session| session.run(id)).is_some());
+}
+
+#[test]
+fn switched_off_keys_are_removed_and_no_longer_stored() {
+    let register = two_providers();
+    let entries = |second, key| NewLogEntries {
+        runs: vec![run_at(second, None)],
+        requests: vec![refused_with_key(second, key)],
+    };
+    add_entries(&register, entries(0, "before"));
+    let switch = |is_on| {
+        register
+            .write(move |session| {
+                session.set_record_key_logging(Actor::operator("operator"), UKPRN, is_on)
+            })
+            .unwrap();
+    };
+    switch(false);
+    assert!(!in_provider(&register, |session| session.logs_record_keys()));
+    add_entries(&register, entries(1, "off"));
+    assert_eq!(keys_of_first_run(&register), [None, None]);
+    switch(true);
+    add_entries(&register, entries(2, "on"));
+    let found = keys_of_first_run(&register);
+    assert_eq!(found, [None, None, Some("on".to_owned())]);
+}
+
+#[test]
+fn old_runs_are_removed_up_to_a_number() {
+    let register = two_providers();
+    let old = -(KEPT_DAYS + 1) * 86_400;
+    for number in 0..3 {
+        add_runs(&register, vec![run_at(old + number * 700, None)]);
+    }
+    add_runs(&register, vec![run_at(0, None)]);
+    let remove = |most| {
+        register
+            .write(move |session| session.remove_old_runs(most))
+            .unwrap()
+    };
+    assert_eq!([remove(2), remove(2), remove(2)], [2, 1, 0]);
+    assert_eq!(runs(&register).len(), 1);
 }

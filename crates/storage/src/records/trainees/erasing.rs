@@ -11,7 +11,7 @@ use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use domain::commands::erasure::tombstone;
-use domain::{NestedRecord, Trainee, for_each_nested};
+use domain::{NestedRecord, RecordField as _, Trainee, TraineeField, for_each_nested};
 use serde_json::{Map, Value as Json};
 use stored_document::Extra;
 
@@ -53,6 +53,7 @@ impl ProviderSession<'_> {
             inner.batch_execute("PRAGMA secure_delete = ON")?;
         }
         let ids = self.all_ids(trainee_id, stored)?;
+        let record_keys = self.all_record_keys(trainee_id, stored)?;
         self.replace_record(stored, &erased, &Extra::default())?;
         let links = placement_schools::table.filter(placement_schools::trainee_key.eq(stored.key));
         diesel::delete(links).execute(self.connection)?;
@@ -62,6 +63,7 @@ impl ProviderSession<'_> {
         // after the deletion.
         self.add_entry_without_fields(stored.key)?;
         self.blank_replies(&ids)?;
+        self.remove_record_keys(&record_keys)?;
         self.record_erasure(
             trainee_id,
             order,
@@ -89,6 +91,34 @@ impl ProviderSession<'_> {
         }
         Ok(ids)
     }
+
+    /// The present and all former keys of the trainee in the request log.
+    fn all_record_keys(
+        &mut self,
+        trainee_id: &str,
+        stored: &StoredTrainee,
+    ) -> Result<BTreeSet<String>, StorageError> {
+        let mut keys = BTreeSet::from([trainee_id.to_owned()]);
+        keys.extend(stored.record.provider_trainee_id.clone());
+        let entries = changes::table
+            .filter(changes::trainee_key.eq(stored.key))
+            .select(changes::fields);
+        for fields in entries.load::<String>(self.connection)? {
+            keys.extend(former_record_keys(&fields));
+        }
+        Ok(keys)
+    }
+}
+
+/// The keys of the record before and after an entry of the history.
+fn former_record_keys(fields: &str) -> Vec<String> {
+    let mut fields: Map<String, Json> = serde_json::from_str(fields).unwrap_or_default();
+    let name = TraineeField::provider_trainee_id.info().name;
+    let Some(Json::Array(values)) = fields.remove(name) else {
+        return Vec::new();
+    };
+    let texts = values.iter().filter_map(Json::as_str);
+    texts.map(str::to_owned).collect()
 }
 
 fn ids_of_kind<R: NestedRecord>(trainee: &Trainee) -> Vec<String> {

@@ -1,0 +1,173 @@
+//! The page of imports and refusals: runs, their refused records by the provider's own key, the
+//! file, and the setting for keys.
+
+use domain::{Trainee, TraineeField as F};
+use serde_json::json;
+use storage::accounts::users::UserRole;
+use versions::SERVED;
+
+use super::browser::{Browser, text_after};
+use super::requests::links_lead_somewhere;
+use crate::api::support::bodies::input;
+use crate::api::support::register::{OTHER_UKPRN, UKPRN};
+use crate::api::support::{Api, Page, Register, every_version};
+
+fn admin(register: &Register) -> Browser<'_> {
+    Browser::signed_in(register, Some(UKPRN), "a@example.com", UserRole::Admin)
+}
+
+/// The addresses of the runs on the page, newest first.
+fn run_addresses(page: &Page) -> Vec<String> {
+    let links = page.text.split("<a href=\"/settings/requests/").skip(1);
+    links
+        .map(|rest| &rest[..rest.find('"').unwrap()])
+        .filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        .map(|id| format!("/settings/requests/{id}"))
+        .collect()
+}
+
+/// Sends a batch with an accepted trainee, the same one again, and one without a last name.
+fn send_batch(api: &Api<'_>) {
+    let valid = api.example().with(F::provider_trainee_id, "26-000001");
+    let again = api.example().with(F::provider_trainee_id, "26-000002");
+    let invalid = api
+        .example()
+        .with(F::provider_trainee_id, "26-000003")
+        .without(F::last_name);
+    let item = |key: &str, body| json!({ "idempotency_key": key, "data": serde_json::Value::from(body)["data"] });
+    let items = json!([item("1", valid), item("2", again), item("3", invalid)]);
+    api.request("POST", "/trainees/batch")
+        .json(items)
+        .send()
+        .is(200);
+}
+
+#[test]
+fn batch_shows_refused_records_by_key_with_sentences() {
+    every_version(|api| {
+        let register = api.register;
+        send_batch(api);
+        register.write_request_log();
+        let admin = admin(register);
+        let runs = admin.open("/settings/requests").is(200);
+        assert!(
+            runs.text
+                .contains("3 records: 1 registered, 1 refused, 1 already registered"),
+            "{}",
+            runs.text
+        );
+        assert!(runs.text.contains(">5 Oct, 09:00</time>"), "{}", runs.text);
+        let [address] = run_addresses(&runs).try_into().unwrap();
+        let run = admin.open(&address).is(200);
+        let rows = text_after(&run.text, "<tbody>", "</tbody>");
+        let last_name = input::<Trainee>(api.version, F::last_name);
+        for words in [
+            ">26-000002<",
+            ">26-000003<",
+            &format!("<code>{last_name}</code>: "),
+            "A required value is missing.",
+            "The value matches a registered record.",
+        ] {
+            assert!(rows.contains(words), "{words} is not in {rows}");
+        }
+        assert!(!rows.contains("26-000001"), "{rows}");
+        assert!(links_lead_somewhere(&admin, &run.text) >= 1);
+        let file = admin.open(&format!("{address}/refused.csv")).is(200).text;
+        assert!(
+            file.contains(&format!(
+                "26-000003,{last_name},A required value is missing.,blank,422,"
+            )),
+            "{file}"
+        );
+    });
+}
+
+#[test]
+fn single_requests_are_one_run_until_a_pause() {
+    let register = Register::start();
+    let api = register.api(SERVED[0]);
+    for time in ["09:00", "09:09", "09:30"] {
+        register.clock.set(&format!("2026-10-05T{time}:00Z"));
+        api.send("POST", "/trainees", api.example().without(F::last_name))
+            .is(422);
+        register.write_request_log();
+    }
+    let runs = admin(&register).open("/settings/requests").is(200);
+    assert_eq!(run_addresses(&runs).len(), 2, "{}", runs.text);
+    assert!(runs.text.contains("2 records: 2 refused"), "{}", runs.text);
+    assert!(runs.text.contains("1 record: 1 refused"), "{}", runs.text);
+}
+
+#[test]
+fn run_of_another_provider_is_not_found() {
+    let register = Register::start();
+    send_batch(&register.api(SERVED[0]));
+    register.write_request_log();
+    let [address] = run_addresses(&admin(&register).open("/settings/requests"))
+        .try_into()
+        .unwrap();
+    let other = Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "o@example.com",
+        UserRole::Admin,
+    );
+    other.open(&address).is(404);
+    other.open(&format!("{address}/refused.csv")).is(404);
+    assert!(run_addresses(&other.open("/settings/requests").is(200)).is_empty());
+}
+
+#[test]
+fn switched_off_keys_are_removed_and_items_are_numbered() {
+    let register = Register::start();
+    let api = register.api(SERVED[0]);
+    send_batch(&api);
+    register.write_request_log();
+    let admin = admin(&register);
+    let [address] = run_addresses(&admin.open("/settings/requests"))
+        .try_into()
+        .unwrap();
+    admin
+        .send("/settings/requests/keys", &[("keys", "off")])
+        .is(303);
+    let run = admin.open(&address).is(200).text;
+    assert!(!run.contains("26-00000"), "{run}");
+    assert!(
+        run.contains(">item 2<") && run.contains(">item 3<"),
+        "{run}"
+    );
+    let activity = admin.open("/settings/activity").is(200).text;
+    assert!(
+        activity.contains("switched the storage of record keys"),
+        "{activity}"
+    );
+    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    let page = viewer.open("/settings/requests").is(200).text;
+    assert!(page.contains("does not store the keys") && !page.contains("name=\"keys\""));
+}
+
+#[test]
+fn conflict_names_the_fields_that_match() {
+    every_version(|api| {
+        api.create(api.example());
+        let refused = api.send("POST", "/trainees", api.example()).is(409);
+        let names = [
+            F::first_names,
+            F::last_name,
+            F::date_of_birth,
+            F::email,
+            F::training_route,
+        ]
+        .map(|field| input::<Trainee>(api.version, field));
+        let header = refused.header("Duplicate-Fields").unwrap();
+        let found: Vec<&str> = header.split(", ").collect();
+        assert_eq!(&found[..5], names);
+        let another_name = api.example().with(F::first_names, "Someone Else");
+        let refused = api.send("POST", "/trainees", another_name).is(409);
+        let header = refused.header("Duplicate-Fields").unwrap();
+        assert!(
+            !header.contains(names[0]) && header.contains(names[3]),
+            "{header}"
+        );
+    });
+}

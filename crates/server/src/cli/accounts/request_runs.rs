@@ -1,0 +1,134 @@
+//! Commands about the runs of a provider's requests.
+
+use clap::Args;
+use domain::values::iso_8601::timestamp;
+use storage::error::{Refusal, StorageError};
+use storage::observations::request_log::runs::{PAGE, Run};
+use storage::observations::request_log::{LogPosition, LoggedRequest};
+use usage::request_log::run_report::{problem_sentences, record_name, run_kind};
+
+use super::requests::read_for_provider;
+use crate::cli::output::{Cell, ListOutput, Number};
+use crate::cli::values::{id, ukprn};
+use crate::cli::{CommandError, Database};
+
+const RUN_HEADINGS: [&str; 12] = [
+    "id",
+    "started_at",
+    "ended_at",
+    "version",
+    "token",
+    "sent_as",
+    "registered",
+    "changed",
+    "already_registered",
+    "refused",
+    "checked",
+    "repeated",
+];
+const RECORD_HEADINGS: [&str; 5] = ["record", "status", "field", "problem", "request_id"];
+
+#[derive(Debug, Args)]
+pub(crate) struct ListRuns {
+    #[command(flatten)]
+    database: Database,
+    /// UKPRN of the provider
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_LIST_PROVIDER", value_parser = ukprn)]
+    provider: String,
+    /// Only lines after this position in the list, as printed by the command
+    #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_LIST_AFTER")]
+    after: Option<LogPosition>,
+    #[command(flatten)]
+    output: ListOutput,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowRun {
+    /// Number in `request list`
+    #[arg(value_name = "ID", value_parser = id)]
+    id: i64,
+    #[command(flatten)]
+    database: Database,
+    /// UKPRN of the provider
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_SHOW_PROVIDER", value_parser = ukprn)]
+    provider: String,
+    /// Only records after this position in the list, as printed by the command
+    #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_SHOW_AFTER")]
+    after: Option<LogPosition>,
+    #[command(flatten)]
+    output: ListOutput,
+}
+
+impl ListRuns {
+    pub(crate) fn run(self) -> Result<(), CommandError> {
+        let store = self.database.open()?;
+        let page = read_for_provider(&store, &self.provider, |session| session.runs(self.after))?;
+        let rows: Vec<_> = page.runs.iter().map(run_cells).collect();
+        self.output.print(RUN_HEADINGS, &rows)?;
+        match page.next {
+            Some(next) => self
+                .output
+                .note(format_args!("\nmore lines: --after {next}")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ShowRun {
+    pub(crate) fn run(self) -> Result<(), CommandError> {
+        let store = self.database.open()?;
+        let page = read_for_provider(&store, &self.provider, |session| {
+            let run = session.run(self.id)?;
+            let run = run.ok_or(StorageError::Refused(Refusal::UnknownRun))?;
+            session.refused_in_run(&run, self.after, PAGE)
+        })?;
+        let rows: Vec<_> = page.requests.into_iter().flat_map(record_cells).collect();
+        self.output.print(RECORD_HEADINGS, &rows)?;
+        match page.next {
+            Some(next) => self
+                .output
+                .note(format_args!("\nmore records: --after {next}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The number of an item in its batch, from 1; `None` for a single request.
+pub(crate) fn item_number(request: &LoggedRequest) -> Option<u64> {
+    request.item.map(|position| u64::from(position) + 1)
+}
+
+fn run_cells(run: &Run) -> [Cell; 12] {
+    let counts = &run.counts;
+    [
+        Number(run.id).into(),
+        timestamp(run.started_at).into(),
+        timestamp(run.ended_at).into(),
+        run.version.clone().into(),
+        Number(run.token_id).into(),
+        run_kind(run).to_owned().into(),
+        Number(counts.registered).into(),
+        Number(counts.changed).into(),
+        Number(counts.already_registered).into(),
+        Number(counts.refused).into(),
+        Number(counts.checked).into(),
+        Number(counts.repeated).into(),
+    ]
+}
+
+/// A row for each problem of a refused record, without the key of the provider.
+fn record_cells(mut request: LoggedRequest) -> Vec<[Cell; 5]> {
+    request.record_key = None;
+    let problems = problem_sentences(&request).into_iter();
+    problems
+        .map(|problem| {
+            [
+                record_name(&request).into(),
+                Number(request.status).into(),
+                problem.field.into(),
+                problem.sentence.into(),
+                request.request_id.clone().into(),
+            ]
+        })
+        .collect()
+}

@@ -1,0 +1,189 @@
+//! The page "Imports and refusals": the runs of an organisation's software, the refused records of
+//! a run with sentences for their problems, also as a file, and the setting for record keys.
+
+use askama::Template;
+use domain::values::iso_8601::timestamp;
+use http_kit::paths;
+use http_kit::responses::page::short_time;
+use storage::accounts::users::SignedIn;
+use storage::observations::request_log::runs::{PAGE, Run};
+use storage::observations::request_log::{LogPosition, LoggedRequest};
+use storage::session::{ProviderSession, Session};
+use usage::request_log::report::help;
+use usage::request_log::run_report::{
+    count_text, problem_sentences, record_name, refused_csv, run_kind,
+};
+
+use crate::organisation::request_filter::AFTER;
+use crate::request::context::AdminContext;
+use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
+use crate::request::page_request::PageRequest;
+
+/// The name of the file with the refused records of a run.
+const FILE: &str = "refused.csv";
+/// The most refused records in a file.
+const MAX_FILE_RECORDS: usize = 10_000;
+/// The field that switches the storage of record keys.
+const KEYS: &str = "keys";
+
+#[derive(Template)]
+#[template(path = "settings/runs.html")]
+struct Runs {
+    frame: Frame,
+    logs_requests: bool,
+    logs_record_keys: bool,
+    lines: Vec<RunLine>,
+    /// Whether the page is not the first one.
+    is_part: bool,
+    /// The address of the next page.
+    next: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "settings/run.html")]
+struct RunPage {
+    frame: Frame,
+    line: RunLine,
+    records: Vec<RecordLine>,
+    is_part: bool,
+    next: Option<String>,
+    /// Whether records are missing because the log is full.
+    is_incomplete: bool,
+}
+
+/// A run on a page.
+struct RunLine {
+    address: String,
+    /// The time for people, such as `26 Nov, 11:37`.
+    time: String,
+    full_time: String,
+    kind: &'static str,
+    counts: String,
+    run: Run,
+}
+
+/// A refused record.
+struct RecordLine {
+    name: String,
+    request_id: String,
+    problems: Vec<ProblemLine>,
+    left_out: u32,
+}
+
+struct ProblemLine {
+    field: String,
+    sentence: String,
+    /// The address of the documentation of the problem.
+    help: Option<String>,
+}
+
+/// Shows the runs.
+pub(crate) fn list(
+    session: &mut ProviderSession<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
+    let position = position(request)?;
+    let found = session.runs(position)?;
+    Reply::page(&Runs {
+        frame: Frame::new(request, signed_in, SettingsSection::Requests),
+        logs_requests: request.logs_requests,
+        logs_record_keys: session.logs_record_keys()?,
+        lines: found.runs.into_iter().map(RunLine::from).collect(),
+        is_part: position.is_some(),
+        next: found
+            .next
+            .map(|next| format!("{}/requests?{AFTER}={next}", paths::SETTINGS)),
+    })
+}
+
+/// Shows the refused records of a run.
+pub(crate) fn show(
+    session: &mut ProviderSession<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
+    let run = session.run(request.id()?)?.ok_or(PageError::NotFound)?;
+    let position = position(request)?;
+    let found = session.refused_in_run(&run, position, PAGE)?;
+    let line = RunLine::from(run);
+    let next = found
+        .next
+        .map(|next| format!("{}?{AFTER}={next}", line.address));
+    let is_whole = position.is_none() && next.is_none();
+    let shown = i64::try_from(found.requests.len()).unwrap_or(i64::MAX);
+    Reply::page(&RunPage {
+        frame: Frame::new(request, signed_in, SettingsSection::Requests),
+        is_incomplete: is_whole && shown < line.run.counts.errors(),
+        line,
+        records: found.requests.into_iter().map(RecordLine::from).collect(),
+        is_part: position.is_some(),
+        next,
+    })
+}
+
+/// Returns the refused records of a run as a CSV file.
+pub(crate) fn download(
+    session: &mut ProviderSession<'_>,
+    request: &PageRequest,
+    _: &SignedIn,
+) -> Result<Reply, PageError> {
+    let run = session.run(request.id()?)?.ok_or(PageError::NotFound)?;
+    let found = session.refused_in_run(&run, None, MAX_FILE_RECORDS)?;
+    let file = refused_csv(&found.requests).map_err(PageError::File)?;
+    Ok(Reply::Csv(FILE, file))
+}
+
+/// Switches the storage of record keys on or off.
+pub(crate) fn switch_keys(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let is_on = match request.form.value(KEYS) {
+        "on" => true,
+        "off" => false,
+        _ => return Err(PageError::NotFound),
+    };
+    session.set_record_key_logging(admin.actor, &admin.organisation.ukprn, is_on)?;
+    Ok(Reply::Redirect(Target::Requests))
+}
+
+/// The position before the page; `None` for the first page.
+fn position(request: &PageRequest) -> Result<Option<LogPosition>, PageError> {
+    match request.query.value(AFTER) {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| PageError::NotFound),
+    }
+}
+
+impl From<Run> for RunLine {
+    fn from(run: Run) -> Self {
+        Self {
+            address: format!("{}/requests/{}", paths::SETTINGS, run.id),
+            time: short_time(run.started_at),
+            full_time: timestamp(run.started_at),
+            kind: run_kind(&run),
+            counts: count_text(&run.counts),
+            run,
+        }
+    }
+}
+
+impl From<LoggedRequest> for RecordLine {
+    fn from(request: LoggedRequest) -> Self {
+        let problems = problem_sentences(&request).into_iter();
+        Self {
+            name: record_name(&request),
+            problems: problems
+                .map(|problem| ProblemLine {
+                    help: help(&request.version, &problem.code, request.status),
+                    field: problem.field,
+                    sentence: problem.sentence,
+                })
+                .collect(),
+            left_out: request.problems_left_out,
+            request_id: request.request_id,
+        }
+    }
+}
