@@ -36,6 +36,7 @@ const TOKENS_EXPIRING: &str = "register_tokens_expiring";
 const BATCH_ITEMS: &str = "register_batch_items_total";
 const CHANGES_DELAY: &str = "register_changes_delay_seconds";
 const REQUEST_LOG_DROPPED: &str = "register_request_log_dropped_total";
+const MAILS: &str = "register_mails_total";
 const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
 
@@ -140,6 +141,11 @@ fn describe() {
         Unit::Count,
         "Refused requests that are missing from the log of requests."
     );
+    describe_counter!(
+        MAILS,
+        Unit::Count,
+        "Attempts to send mails, by the kind of the mail and the outcome."
+    );
     describe_gauge!(
         BUILD_INFO,
         Unit::Count,
@@ -236,6 +242,35 @@ pub fn rate_limited(whose: RateLimitScope) -> Counter {
 /// Refused requests that the log of requests has no room for, or that could not be written.
 pub fn request_log_dropped() -> Counter {
     counter!(REQUEST_LOG_DROPPED)
+}
+
+/// The outcome of an attempt to send a mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailOutcome {
+    /// The mail server accepted the mail.
+    Sent,
+    /// The attempt failed. Another one follows.
+    Failed,
+    /// The mail is never sent, because all attempts failed.
+    GivenUp,
+    /// The mail is never sent, because its recipient or its reason does not exist.
+    NotNeeded,
+}
+
+impl MailOutcome {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+            Self::GivenUp => "given_up",
+            Self::NotNeeded => "not_needed",
+        }
+    }
+}
+
+/// Counts an attempt to send a mail of a kind.
+pub fn mail(kind: &'static str, outcome: MailOutcome) {
+    counter!(MAILS, "kind" => kind, "outcome" => outcome.name()).increment(1);
 }
 
 /// Publishes how many lines of the log were lost since the start.

@@ -306,6 +306,7 @@ const SERVE_HEADINGS: &[(&str, &[&str])] = &[
             "oidc_operator_value",
         ],
     ),
+    ("Mail", &["smtp_url", "smtp_password_file", "mail_from"]),
 ];
 
 /// Adds groups, examples and headings to the help.

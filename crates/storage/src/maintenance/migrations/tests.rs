@@ -227,7 +227,10 @@ fn newer_schema_is_rejected_without_change() {
 #[test]
 fn layout_before_release_is_rejected_without_change() {
     let version = "'20260105000001'";
-    let older = format!("UPDATE __diesel_schema_migrations SET version = {version}");
+    let older = format!(
+        "DELETE FROM __diesel_schema_migrations; \
+         INSERT INTO __diesel_schema_migrations (version) VALUES ({version})"
+    );
     let newer = format!(
         "{older}; INSERT INTO __diesel_schema_migrations (version) VALUES ('20261128000023')"
     );
