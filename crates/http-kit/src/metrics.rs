@@ -18,6 +18,7 @@ use metrics::{
     gauge,
 };
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use storage::accounts::mails::MailKind;
 
 use crate::limits::rate_limit::RateLimitScope;
 use crate::requests::authentication::AuthenticationError;
@@ -192,6 +193,11 @@ pub fn start(versions: &Versions) {
         rate_limited(scope).increment(0);
     }
     request_log_dropped().increment(0);
+    for kind in MailKind::ALL {
+        for outcome in MailOutcome::ALL {
+            mails(kind, outcome).increment(0);
+        }
+    }
 }
 
 /// Publishes how many tokens expire soon.
@@ -258,6 +264,8 @@ pub enum MailOutcome {
 }
 
 impl MailOutcome {
+    const ALL: [Self; 4] = [Self::Sent, Self::Failed, Self::GivenUp, Self::NotNeeded];
+
     const fn name(self) -> &'static str {
         match self {
             Self::Sent => "sent",
@@ -268,9 +276,9 @@ impl MailOutcome {
     }
 }
 
-/// Counts an attempt to send a mail of a kind.
-pub fn mail(kind: &'static str, outcome: MailOutcome) {
-    counter!(MAILS, "kind" => kind, "outcome" => outcome.name()).increment(1);
+/// Counts mails of a kind by the outcome of an attempt.
+pub fn mails(kind: MailKind, outcome: MailOutcome) -> Counter {
+    counter!(MAILS, "kind" => kind.name(), "outcome" => outcome.name())
 }
 
 /// Publishes how many lines of the log were lost since the start.

@@ -81,40 +81,40 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
         attempt,
         claim,
     } = claimed;
-    let kind = kind.name();
+    let name = kind.name();
     let mail = match claim {
         Claim::Send(mail) => mail,
         Claim::NotNeeded => {
-            metrics::mail(kind, MailOutcome::NotNeeded);
+            metrics::mails(kind, MailOutcome::NotNeeded).increment(1);
             return Ok(());
         }
         Claim::GivenUp => {
-            log::warn!("mail {id} ({kind}) given up: too old");
-            metrics::mail(kind, MailOutcome::GivenUp);
+            log::warn!("mail {id} ({name}) given up: too old");
+            metrics::mails(kind, MailOutcome::GivenUp).increment(1);
             return Ok(());
         }
     };
     // A client that compares Message-IDs must show each attempt, because each has its own link.
-    let name = format!("{id}.{attempt}.{}", store.now().timestamp_millis());
-    match send(mailer, &name, &mail).await {
+    let message_name = format!("{id}.{attempt}.{}", store.now().timestamp_millis());
+    match send(mailer, &message_name, &mail).await {
         Ok(()) => {
             store.write(move |session| session.finish_mail(id)).await?;
-            log::info!("mail {id} ({kind}) sent");
-            metrics::mail(kind, MailOutcome::Sent);
+            log::info!("mail {id} ({name}) sent");
+            metrics::mails(kind, MailOutcome::Sent).increment(1);
         }
         Err(SendError::Unusable) => {
             store.write(move |session| session.finish_mail(id)).await?;
-            log::warn!("mail {id} ({kind}) given up: {}", SendError::Unusable);
-            metrics::mail(kind, MailOutcome::GivenUp);
+            log::warn!("mail {id} ({name}) given up: {}", SendError::Unusable);
+            metrics::mails(kind, MailOutcome::GivenUp).increment(1);
         }
         Err(error) => {
             let pause = store
                 .write(move |session| session.postpone_mail(id, attempt))
                 .await?;
             log::warn!(
-                "mail {id} ({kind}) not sent in attempt {attempt}; next attempt in {pause} s: {error}"
+                "mail {id} ({name}) not sent in attempt {attempt}; next attempt in {pause} s: {error}"
             );
-            metrics::mail(kind, MailOutcome::Failed);
+            metrics::mails(kind, MailOutcome::Failed).increment(1);
         }
     }
     Ok(())

@@ -442,8 +442,8 @@ impl PageError {
             Self::Storage(StorageError::Refused(Refusal::LinkNotUsable)) => (
                 StatusCode::GONE,
                 "This link is not valid",
-                "A link works once, within 15 minutes, and only until a newer link exists for the same \
-                 user. Ask the sender for a new link.",
+                "A link works once, for a limited time, and only until a newer invitation exists for the \
+                 same user. Go to the sign-in page, or ask the sender for a new link.",
             ),
             Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
                 StatusCode::FORBIDDEN,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use domain::values::text::is_blank;
 use lettre::message::Mailbox;
 use storage::base::token::Environment;
 
@@ -21,7 +22,7 @@ pub(super) struct MailOptions {
         requires = "mail_from",
         hide_env_values = true
     )]
-    smtp_url: Option<SmtpUrl>,
+    smtp_url: Option<String>,
     /// File with the password of the user in --smtp-url [default: the password in the URL]
     #[arg(
         long,
@@ -79,16 +80,19 @@ impl MailOptions {
     /// The mail server, or `None` if it is not configured. Does not connect, because the mail
     /// server may be unavailable.
     pub(super) fn server(&self, pages: ServedPages) -> Result<Option<MailServer>, MailError> {
-        let (Some(url), Some(sender)) = (&self.smtp_url, &self.mail_from) else {
+        // An empty environment variable counts as absent.
+        let url = self.smtp_url.as_ref().filter(|url| !is_blank(url));
+        let (Some(url), Some(sender)) = (url, &self.mail_from) else {
             return Ok(None);
         };
+        // Parsed here: the message of the command line would show the password.
+        let mut url: SmtpUrl = url.parse()?;
         if !pages.are_served {
             return Err(MailError::WithoutSettings);
         }
         if pages.environment == Environment::Production && !pages.has_address {
             return Err(MailError::WithoutAddress);
         }
-        let mut url = url.clone();
         if let Some(path) = &self.smtp_password_file {
             let password = secret_file(path).map_err(|why| MailError::Password {
                 path: path.clone(),
