@@ -15,5 +15,6 @@ mod registry_file;
 mod reports;
 mod requests;
 mod signing_in;
+mod signing_in_by_mail;
 mod token_lifecycle;
 mod versions;
