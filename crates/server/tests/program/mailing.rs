@@ -178,12 +178,12 @@ fn unknown_address_gets_same_page_and_no_mail() {
     let mails = MailServer::start(MailTls::Immediate, MailMode::Accepting);
     let server = serve_with(&place, &mails);
     signed_in_user(&place);
-    let unknown = ask_for_link(&server, "nobody@example.com");
+    let unknown = ask_for_link(&server, "unknown@example.com");
     let known = ask_for_link(&server, EMAIL);
     assert_eq!((unknown.status, known.status), (200, 200));
     assert!(known.text.contains(CONFIRMED), "{}", known.text);
     assert_eq!(unknown.text, known.text);
-    assert_eq!(ask_for_link(&server, "nobody").status, 422);
+    assert_eq!(ask_for_link(&server, "unknown").status, 422);
     // The row of the unknown address was processed first.
     assert_eq!(mails.wait_for_mails(1)[0].to, EMAIL);
     let open = "SELECT kind AS text FROM mails WHERE finished_at IS NULL";

@@ -19,7 +19,7 @@ pub use self::reminders::REMINDER_DAYS;
 pub use super::users::{InvitationLink, SignInLink};
 use crate::error::StorageError;
 
-/// How long a finished mail is kept, and the time to which [`MAX_SIGN_IN_MAILS`] applies.
+/// How long a finished mail is kept, which is also the window of [`MAX_SIGN_IN_MAILS`].
 const KEPT: TimeDelta = TimeDelta::hours(1);
 /// The most mails with sign-in links to one address within [`KEPT`].
 const MAX_SIGN_IN_MAILS: i64 = 3;
