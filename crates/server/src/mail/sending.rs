@@ -121,8 +121,7 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
 }
 
 async fn send(mailer: &Mailer, name: &str, mail: &Mail) -> Result<(), SendError> {
-    let text = MailText::new(&mail.content, &mailer.sites, mailer.environment)
-        .map_err(|_| SendError::Unusable)?;
+    let text = MailText::new(&mail.content, &mailer.sites, mailer.environment)?;
     mailer
         .server
         .send(name, &mail.to, &text.subject, text.body)

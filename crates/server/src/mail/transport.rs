@@ -160,6 +160,9 @@ pub(super) enum SendError {
     /// The address of the recipient cannot be used in a message.
     #[error("the recipient's address is not usable")]
     Unusable,
+    /// The pages of a link are not served.
+    #[error("the pages of the link are not served; see --settings and --operator-pages")]
+    NoPages,
     /// The mail server refused a command, with this status.
     #[error("the mail server answered {0}")]
     Refused(String),

@@ -247,6 +247,24 @@ fn pages_do_not_wait_for_silent_mail_server() {
 }
 
 #[test]
+fn mail_server_without_trusted_certificate_gets_no_mail() {
+    for tls in [MailTls::Immediate, MailTls::StartTls] {
+        let place = place();
+        let mails = MailServer::start(tls, MailMode::Accepting);
+        let other = MailServer::start(tls, MailMode::Accepting);
+        let mut server = begin(&place, &mails.url(), Some(other.certificate()));
+        server.wait_until_it_listens();
+        signed_in_user(&place);
+        ask_for_link(&server, EMAIL);
+        let log = server.log_until("not sent in attempt 1");
+        assert!(log.contains("certificate"), "{log}");
+        assert_impersonal(&log);
+        assert_eq!(mails.mails().len(), 0);
+        stop(server);
+    }
+}
+
+#[test]
 fn mail_options_that_cannot_work_are_refused() {
     let place = Workplace::new();
     let empty = place.write("empty", " \n").display().to_string();

@@ -215,6 +215,25 @@ fn claimed_mail_belongs_to_one_server_for_minute() {
 }
 
 #[test]
+fn racing_servers_claim_mail_once() {
+    let register = register();
+    add_user(&register, Some(UKPRN), UserRole::Admin);
+    ask(&register, ADMIN);
+    let stores = [(), (), ()].map(|()| register.another_store());
+    let claims: Vec<_> = std::thread::scope(|scope| {
+        let racing = stores
+            .each_ref()
+            .map(|store| scope.spawn(|| store.write_blocking(|session| session.claim_mail(ALL))));
+        racing
+            .into_iter()
+            .map(|claim| claim.join().unwrap())
+            .collect()
+    });
+    let claims: Result<Vec<_>, StorageError> = claims.into_iter().collect();
+    assert_eq!(claims.unwrap().iter().flatten().count(), 1);
+}
+
+#[test]
 fn postponed_mail_is_retried_until_given_up() {
     let register = register();
     add_user(&register, Some(UKPRN), UserRole::Admin);

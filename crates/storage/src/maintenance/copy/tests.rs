@@ -51,7 +51,12 @@ fn interrupted(from: &str, to: &str) {
 
 fn last_keys(url: &str) -> Vec<Option<i64>> {
     let mut connection = connect(url);
-    let others = ["placement_schools", "replies", "token_reminders", "register_settings"];
+    let others = [
+        "placement_schools",
+        "replies",
+        "token_reminders",
+        "register_settings",
+    ];
     let keyed = tables::copied().filter(|table| !others.contains(table));
     keyed
         .map(|table| sequences::last_key(&mut connection, table).unwrap())
