@@ -3,7 +3,7 @@
 //! Knows as much of SMTP (RFC 5321, 3207, 4954) as a client needs to deliver a mail.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ pub struct ReceivedMail {
 /// A running mail server. Its threads end with the test process.
 #[derive(Debug)]
 pub struct MailServer {
-    address: SocketAddr,
+    port: u16,
     certificate: String,
     shared: Arc<Shared>,
 }
@@ -90,9 +90,7 @@ impl MailServer {
             .unwrap_or_else(|error| panic!("no TLS: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0")
             .unwrap_or_else(|error| panic!("no port for mails: {error}"));
-        let address = listener
-            .local_addr()
-            .unwrap_or_else(|error| panic!("no address: {error}"));
+        let port = listener.local_addr().map_or(0, |address| address.port());
         let shared = Arc::new(Shared {
             tls: Arc::new(tls),
             when,
@@ -110,7 +108,7 @@ impl MailServer {
             }
         });
         Self {
-            address,
+            port,
             certificate: cert.pem(),
             shared,
         }
@@ -125,7 +123,7 @@ impl MailServer {
     /// The URL of the server with the user name, without the password.
     #[must_use]
     pub fn url(&self) -> String {
-        let port = self.address.port();
+        let port = self.port;
         match self.shared.when {
             MailTls::Immediate => format!("smtps://{MAIL_USER}@localhost:{port}"),
             MailTls::StartTls => format!("smtp://{MAIL_USER}@localhost:{port}?tls=required"),
@@ -194,8 +192,8 @@ impl Shared {
         stream: &mut BufReader<S>,
         mode: MailMode,
     ) -> std::io::Result<()> {
-        let (mut is_known, mut to) = (false, String::new());
-        let mut line = String::new();
+        let mut is_known = false;
+        let (mut to, mut line) = (String::new(), String::new());
         while stream.read_line(&mut line)? > 0 {
             let command = line.trim_end().to_owned();
             let verb = command.split([' ', ':']).next().unwrap_or_default();
@@ -241,8 +239,7 @@ fn message(stream: &mut impl BufRead) -> std::io::Result<String> {
 
 /// A line without its end.
 fn line_of(stream: &mut impl Read) -> std::io::Result<String> {
-    let mut line = Vec::new();
-    let mut byte = [0];
+    let (mut line, mut byte) = (Vec::new(), [0]);
     while !line.ends_with(b"\n") {
         stream.read_exact(&mut byte)?;
         line.extend(byte);
