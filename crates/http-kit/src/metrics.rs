@@ -18,6 +18,7 @@ use metrics::{
     gauge,
 };
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use storage::accounts::mails::MailKind;
 
 use crate::limits::rate_limit::RateLimitScope;
 use crate::requests::authentication::AuthenticationError;
@@ -36,6 +37,7 @@ const TOKENS_EXPIRING: &str = "register_tokens_expiring";
 const BATCH_ITEMS: &str = "register_batch_items_total";
 const CHANGES_DELAY: &str = "register_changes_delay_seconds";
 const REQUEST_LOG_DROPPED: &str = "register_request_log_dropped_total";
+const MAILS: &str = "register_mails_total";
 const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
 
@@ -140,6 +142,11 @@ fn describe() {
         Unit::Count,
         "Refused requests that are missing from the log of requests."
     );
+    describe_counter!(
+        MAILS,
+        Unit::Count,
+        "Attempts to send mails, by the kind of the mail and the outcome."
+    );
     describe_gauge!(
         BUILD_INFO,
         Unit::Count,
@@ -186,6 +193,11 @@ pub fn start(versions: &Versions) {
         rate_limited(scope).increment(0);
     }
     request_log_dropped().increment(0);
+    for kind in MailKind::ALL {
+        for outcome in MailOutcome::ALL {
+            mails(kind, outcome).increment(0);
+        }
+    }
 }
 
 /// Publishes how many tokens expire soon.
@@ -236,6 +248,37 @@ pub fn rate_limited(whose: RateLimitScope) -> Counter {
 /// Refused requests that the log of requests has no room for, or that could not be written.
 pub fn request_log_dropped() -> Counter {
     counter!(REQUEST_LOG_DROPPED)
+}
+
+/// The outcome of an attempt to send a mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailOutcome {
+    /// The mail server accepted the mail.
+    Sent,
+    /// The attempt failed. Another one follows.
+    Failed,
+    /// The mail is never sent, because all attempts failed.
+    GivenUp,
+    /// The mail is never sent, because its recipient or its reason does not exist.
+    NotNeeded,
+}
+
+impl MailOutcome {
+    const ALL: [Self; 4] = [Self::Sent, Self::Failed, Self::GivenUp, Self::NotNeeded];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+            Self::GivenUp => "given_up",
+            Self::NotNeeded => "not_needed",
+        }
+    }
+}
+
+/// Counts mails of a kind by the outcome of an attempt.
+pub fn mails(kind: MailKind, outcome: MailOutcome) -> Counter {
+    counter!(MAILS, "kind" => kind.name(), "outcome" => outcome.name())
 }
 
 /// Publishes how many lines of the log were lost since the start.

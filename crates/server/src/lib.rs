@@ -30,6 +30,7 @@
 pub mod app_state;
 pub mod cli;
 pub mod contracts;
+pub mod mail;
 pub mod operations;
 pub mod routes;
 pub mod sandbox;

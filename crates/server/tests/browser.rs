@@ -8,6 +8,7 @@ mod browser {
     mod documents;
     mod driver;
     mod look;
+    mod mailing;
     mod migrate;
     mod openid;
     mod operators;

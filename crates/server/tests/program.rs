@@ -16,6 +16,7 @@ mod program {
     mod importing;
     mod invitations;
     mod lost_database;
+    mod mailing;
     mod migrating;
     mod observing;
     mod openid;

@@ -8,7 +8,7 @@ use crate::operators::{
 use crate::organisation::{activity, overview, people, readiness, requests, runs, tokens, usage};
 use crate::request::context::{Handler, Route};
 use crate::signing_in::openid::{self, Step};
-use crate::signing_in::{sessions, sign_in};
+use crate::signing_in::{sessions, sign_in, sign_in_mail};
 
 /// The largest form, in bytes, except for forms with pasted files.
 const MAX_FORM_BYTES: usize = 16_384;
@@ -47,6 +47,7 @@ pub static ROUTES: &[Route] = &[
     get("/", Handler::Public(overview::drop_slash)),
     get("/sign-in", Handler::Public(sign_in::explain)),
     post("/sign-in", Handler::Public(sign_in::accept)),
+    post("/sign-in/mail", Handler::Public(sign_in_mail::ask)),
     post("/sign-in/oidc", Handler::OpenId(Step::Begin)),
     get(openid::CALLBACK, Handler::OpenId(Step::Callback)),
     post("/sign-in/oidc/organisation", Handler::OpenId(Step::Choose)),

@@ -4,3 +4,4 @@ pub(crate) mod client_tls;
 pub mod openid;
 pub(crate) mod sessions;
 pub(crate) mod sign_in;
+pub(crate) mod sign_in_mail;

@@ -74,6 +74,8 @@ pub struct SettingsPages {
     known: Arc<Mutex<HashMap<SecretDigest, KnownSession>>>,
     /// The OpenID Connect issuer, if users can sign in there.
     pub(crate) issuer: Option<Issuer>,
+    /// Whether the server sends mails.
+    pub(crate) sends_mail: bool,
     /// The limit of requests to the issuer, so that a slow issuer does not delay other pages.
     pub(crate) fetches: ConcurrencyLimit,
     pub(crate) audience: Audience,
@@ -111,6 +113,7 @@ impl Default for SettingsPages {
             forms: KeyedRateLimiter::new(FORMS, MAX_SESSIONS),
             known: Arc::default(),
             issuer: None,
+            sends_mail: false,
             fetches: ConcurrencyLimit::new(fetching, waiting_to_fetch, MAX_WAIT),
             audience: Audience::default(),
             organisations_site: None,
@@ -134,6 +137,12 @@ impl SettingsPages {
     #[must_use]
     pub fn with_issuer(self, issuer: Option<Issuer>) -> Self {
         Self { issuer, ..self }
+    }
+
+    /// Sets whether the server sends mails, so that users can get links by e-mail.
+    #[must_use]
+    pub fn with_mail(self, sends_mail: bool) -> Self {
+        Self { sends_mail, ..self }
     }
 
     /// Sets the long jobs of the whole server.

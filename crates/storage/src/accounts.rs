@@ -1,5 +1,6 @@
-//! Providers, their tokens, and the users of the settings pages. Uses `records`.
+//! Providers, their tokens, the users of the settings pages, and mails to them. Uses `records`.
 
+pub mod mails;
 pub mod providers;
 pub mod tokens;
 pub mod users;

@@ -271,6 +271,32 @@ diesel::table! {
 }
 
 diesel::table! {
+    mails (id) {
+        id -> BigInt,
+        kind -> Text,
+        email -> Nullable<Text>,
+        invitation_id -> Nullable<BigInt>,
+        token_id -> Nullable<BigInt>,
+        user_id -> Nullable<BigInt>,
+        request_id -> Nullable<Text>,
+        address -> Nullable<Text>,
+        created_at -> Timestamp,
+        due_at -> Timestamp,
+        expires_at -> Timestamp,
+        attempts -> Integer,
+        finished_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    token_reminders (token_id, days_left) {
+        token_id -> BigInt,
+        days_left -> Integer,
+        queued_at -> Timestamp,
+    }
+}
+
+diesel::table! {
     sign_in_sessions (id) {
         id -> BigInt,
         digest -> Text,

@@ -1,5 +1,6 @@
 //! Databases for tests: an empty one for each test, on SQLite or PostgreSQL, that goes away with
-//! the test; and processes that do, among them a provider of OpenID Connect.
+//! the test; and processes that do, among them a provider of OpenID Connect and a
+//! mail server.
 //!
 //! The same tests run on either database; which one it is, the environment variable
 //! [`KIND_VARIABLE`] says. Knows nothing of the schema or of the register: the test migrates its
@@ -10,6 +11,7 @@ mod cluster;
 mod database;
 mod demo;
 mod kind;
+mod mail_server;
 mod npm;
 mod openid_provider;
 mod postgres;
@@ -25,6 +27,7 @@ pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
 pub use database::Database;
 pub use demo::Demo;
 pub use kind::{KIND_VARIABLE, Kind};
+pub use mail_server::{MAIL_PASSWORD, MailMode, MailServer, MailTls, ReceivedMail};
 pub use npm::has_npm_packages;
 pub use openid_provider::OpenIdProvider;
 pub use postgres::{SERVER_VARIABLE, has_postgres, has_postgres_server};

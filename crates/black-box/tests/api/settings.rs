@@ -16,5 +16,6 @@ mod reports;
 mod requests;
 mod runs;
 mod signing_in;
+mod signing_in_by_mail;
 mod token_lifecycle;
 mod versions;

@@ -34,6 +34,9 @@ pub enum CommandError {
     /// The options of OpenID Connect are invalid.
     #[error(transparent)]
     OpenId(#[from] super::serve::openid::OpenIdError),
+    /// The options of mails are invalid.
+    #[error(transparent)]
+    Mail(#[from] super::serve::mail::MailError),
     /// The options of the operators' pages are invalid.
     #[error(transparent)]
     OperatorPages(#[from] super::serve::settings::OperatorPagesError),

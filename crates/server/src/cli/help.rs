@@ -316,6 +316,7 @@ const SERVE_HEADINGS: &[(&str, &[&str])] = &[
             "oidc_operator_value",
         ],
     ),
+    ("Mail", &["smtp_url", "smtp_password_file", "mail_from"]),
 ];
 
 /// Adds groups, examples and headings to the help.

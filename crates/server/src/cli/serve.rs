@@ -1,6 +1,7 @@
 //! The command that serves the API.
 
 mod limits;
+pub(super) mod mail;
 pub(super) mod openid;
 pub(super) mod settings;
 
@@ -36,9 +37,12 @@ use super::{CodeLists, CommandError, Database};
 use crate::app_state::AppState;
 use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
+use crate::cli::serve::mail::{MailError, MailOptions, ServedPages};
 use crate::cli::serve::openid::OpenIdOptions;
 use crate::cli::serve::settings::SettingsOptions;
 use crate::cli::values::{between, positive, whole};
+use crate::mail::transport::MailServer;
+use crate::mail::{self as mails, LinkSites, Mailer};
 use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
@@ -111,6 +115,8 @@ pub(super) struct Serve {
     settings: SettingsOptions,
     #[command(flatten)]
     openid: OpenIdOptions,
+    #[command(flatten)]
+    mail: MailOptions,
     /// Create a demo provider, and print a token, sign-in links and an example request (sandbox
     /// only)
     #[arg(long, env = "REGISTER_DEMO")]
@@ -170,6 +176,15 @@ impl Serve {
         }
     }
 
+    /// The mail server, or `None` if no mails are sent.
+    fn mail_server(&self, environment: Environment) -> Result<Option<MailServer>, MailError> {
+        self.mail.server(ServedPages {
+            environment,
+            are_served: self.settings.are_served(environment),
+            has_address: self.settings.has_address(),
+        })
+    }
+
     fn has_operator_listener(&self) -> bool {
         !["", "off"].contains(&self.operator_listen.as_str())
     }
@@ -195,6 +210,7 @@ impl Serve {
                 .require_operator_pages(requested, self.has_operator_listener())?;
             self.openid
                 .issuer(requested, self.settings.are_served(requested))?;
+            self.mail_server(requested)?;
         }
         let versions = versions::select(&self.versions).map_err(CommandError::UnknownVersion)?;
         let lists = self.code_lists.read()?;
@@ -222,11 +238,17 @@ impl Serve {
         if let Some(issuer) = &issuer {
             log::info!("OpenID Connect sign-in enabled; issuer: {}", issuer.host());
         }
+        let mail_server = self.mail_server(environment)?;
+        if mail_server.is_some() {
+            log::info!("mails enabled");
+        }
+        let sends_mail = mail_server.is_some();
         let settings_listener = placement.listen()?;
         let settings = self
             .settings
             .organisation_pages(&placement)
-            .with_issuer(issuer.clone());
+            .with_issuer(issuer.clone())
+            .with_mail(sends_mail);
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() {
             "https"
@@ -251,9 +273,16 @@ impl Serve {
             )),
             None => None,
         };
-        let served = self
-            .settings
-            .served_addresses(&placement, &settings_site, operator_site);
+        let served =
+            self.settings
+                .served_addresses(&placement, &settings_site, operator_site, sends_mail);
+        let mailer = mail_server.map(|server| {
+            let sites = LinkSites {
+                organisations: served.settings.clone(),
+                operators: served.operator_pages.clone(),
+            };
+            Mailer::new(server, sites, environment)
+        });
         record_served_addresses(&store, &served);
         let state = AppState::new(store, environment);
         let gateway = state.gateway.with_versions(versions, lists);
@@ -286,7 +315,9 @@ impl Serve {
             metrics::tokens_expiring(expiring_tokens);
             let answering = OperatorListener::new(&state, readiness.clone(), metrics);
             let answering = match operator_pages {
-                Some(pages) => answering.with_pages(&state, pages.with_issuer(issuer)),
+                Some(pages) => {
+                    answering.with_pages(&state, pages.with_issuer(issuer).with_mail(sends_mail))
+                }
                 None => answering,
             };
             (listener, answering)
@@ -296,7 +327,7 @@ impl Serve {
             let signals = StopSignals::listen().map_err(CommandError::Server)?;
             serve::reload_on_signal(service.certificate.clone()).map_err(CommandError::Server)?;
             log::info!("listening on {base}");
-            start_background_tasks(&state, registry_delay);
+            start_background_tasks(&state, registry_delay, mailer);
             let operator = match operator {
                 Some((listener, operator)) => {
                     Some(operator.start(listener).map_err(CommandError::Server)?)
@@ -420,8 +451,11 @@ fn record_served_addresses(store: &Store, served: &ServedAddresses) {
 }
 
 /// Starts the background tasks, which run until the server stops.
-fn start_background_tasks(state: &AppState, registry_delay: Option<u32>) {
+fn start_background_tasks(state: &AppState, registry_delay: Option<u32>, mailer: Option<Mailer>) {
     maintenance::start(state.gateway.store.clone());
+    if let Some(mailer) = mailer {
+        mails::start(state.gateway.store.clone(), mailer);
+    }
     settled_changes::start(
         state.gateway.store.clone(),
         state.gateway.settled_changes.clone(),

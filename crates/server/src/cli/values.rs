@@ -1,7 +1,9 @@
 //! Parsers of option values, with messages for the command line.
 
 use std::fmt::Display;
+use std::fs;
 use std::num::{IntErrorKind, ParseIntError};
+use std::path::Path;
 use std::str::FromStr;
 
 use chrono::NaiveDate;
@@ -109,6 +111,16 @@ fn number<N: FromStr<Err = ParseIntError>>(text: &str, expected: &str) -> Result
         }
         .to_owned()
     })
+}
+
+/// Reads a secret from a file, without surrounding white space. Returns the reason if the file is
+/// unreadable or empty.
+pub(super) fn secret_file(path: &Path) -> Result<String, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    match text.trim() {
+        "" => Err("the file is empty".to_owned()),
+        secret => Ok(secret.to_owned()),
+    }
 }
 
 /// Parses the address of a site, without a path.

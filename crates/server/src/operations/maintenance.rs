@@ -93,9 +93,9 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// The rows to remove: replies and locks of expired idempotency keys; counts and logged requests
-/// beyond their retention; expired sign-in links, sign-in attempts and sessions; old entries of the
+/// beyond their retention; expired sign-in links, finished mails, sign-in attempts and sessions; old entries of the
 /// activity log; and old imports.
-const REMOVALS: [(&str, Remove); 10] = [
+const REMOVALS: [(&str, Remove); 11] = [
     ("stored replies", |session, most| {
         session.remove_old_replies(most)
     }),
@@ -114,6 +114,7 @@ const REMOVALS: [(&str, Remove); 10] = [
     ("invitation links", |session, most| {
         session.remove_old_invitations(most)
     }),
+    ("mails", |session, most| session.remove_old_mails(most)),
     ("sign-in attempts", |session, most| {
         session.remove_old_sign_in_attempts(most)
     }),

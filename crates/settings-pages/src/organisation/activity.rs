@@ -62,6 +62,7 @@ pub(crate) fn words(kind: ActivityKind) -> &'static str {
         ActivityKind::TokenRotated => "replaced a token",
         ActivityKind::TokenRevoked => "revoked a token",
         ActivityKind::UserInvited => "created a sign-in link",
+        ActivityKind::SignInLinkRequested => "asked for a link to sign in",
         ActivityKind::UserSignedIn => "signed in",
         ActivityKind::UserSignedOutEverywhere => "signed out everywhere",
         ActivityKind::RoleChanged => "changed a role",

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use http_kit::paths;
+use storage::accounts::mails::InvitedByMail;
 use storage::accounts::users::{
     Invited, NewInvitation, PendingInvitation, SignedIn, UserRecord, UserRole, normalised_email,
 };
@@ -13,6 +14,13 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 
+/// The fault of a text that is no e-mail address.
+pub(crate) const NO_EMAIL: &str = "Enter an e-mail address, such as name@example.ac.uk";
+/// The name of the field with the way of sending a link.
+const SEND_BY: &str = "send_by";
+/// The value of [`SEND_BY`] for a link that the register sends.
+const BY_MAIL: &str = "mail";
+
 #[derive(Template)]
 #[template(path = "settings/people.html")]
 struct People<'a> {
@@ -21,6 +29,15 @@ struct People<'a> {
     invitations: Vec<PendingInvitation>,
     form: &'a Form,
     faults: Faults,
+    /// Whether the server sends mails.
+    sends_mail: bool,
+}
+
+#[derive(Template)]
+#[template(path = "settings/invited_by_mail.html")]
+struct InvitedByMailPage {
+    frame: Frame,
+    invited: InvitedByMail,
 }
 
 #[derive(Template)]
@@ -72,10 +89,11 @@ fn people<'a>(
         invitations: session.pending_invitations(&organisation.ukprn)?,
         form: &request.form,
         faults,
+        sends_mail: request.sends_mail,
     })
 }
 
-/// Creates a sign-in link and shows it once.
+/// Invites a person: shows the sign-in link once, or sends it by e-mail.
 pub(crate) fn invite(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -84,7 +102,7 @@ pub(crate) fn invite(
     let organisation = admin.organisation;
     let mut faults = Faults::default();
     let email = normalised_email(request.form.value("email"));
-    let email = email.map_err(|_| "Enter an e-mail address, such as name@example.ac.uk".to_owned());
+    let email = email.map_err(|_| NO_EMAIL.to_owned());
     let email = faults.keep("email", email);
     let role = faults.keep("role", role(request));
     if let (Some(email), Some(role)) = (email, role) {
@@ -93,28 +111,11 @@ pub(crate) fn invite(
             email: &email,
             role,
         };
-        match session.invite_user(admin.actor, invitation) {
-            Ok(invited) => {
-                let link = format!(
-                    "{}{}/sign-in/{}",
-                    request.site,
-                    paths::SETTINGS,
-                    invited.secret.reveal()
-                );
-                let frame = admin.frame(request, SettingsSection::People);
-                return Reply::page(&InvitedPage {
-                    frame,
-                    invited,
-                    organisation: organisation.name.clone(),
-                    link,
-                });
+        match invite_person(session, request, admin, invitation) {
+            Err(PageError::Storage(StorageError::Refused(Refusal::HasAccess))) => {
+                faults.add("email", has_access(request));
             }
-            Err(StorageError::Refused(Refusal::HasAccess)) => faults.add(
-                "email",
-                "This user already has access. If the user cannot sign in, ask the register's \
-                 operator for a link",
-            ),
-            Err(error) => return Err(error.into()),
+            outcome => return outcome,
         }
     }
     Reply::faults(&people(
@@ -124,6 +125,38 @@ pub(crate) fn invite(
         organisation,
         faults,
     )?)
+}
+
+/// Creates a link, and sends it by e-mail if the form says so.
+fn invite_person(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+    invitation: NewInvitation<'_>,
+) -> Result<Reply, PageError> {
+    let frame = admin.frame(request, SettingsSection::People);
+    if request.sends_mail && request.form.value(SEND_BY) == BY_MAIL {
+        let invited = session.invite_user_by_mail(admin.actor, invitation)?;
+        return Reply::page(&InvitedByMailPage { frame, invited });
+    }
+    let invited = session.invite_user(admin.actor, invitation)?;
+    let link = paths::sign_in(&request.site, invited.secret.reveal());
+    Reply::page(&InvitedPage {
+        frame,
+        invited,
+        organisation: admin.organisation.name.clone(),
+        link,
+    })
+}
+
+/// The fault of inviting a person who has access already.
+fn has_access(request: &PageRequest) -> &'static str {
+    if request.sends_mail {
+        "This user already has access, and can ask for a link on the sign-in page"
+    } else {
+        "This user already has access. If the user cannot sign in, ask the register's \
+         operator for a link"
+    }
 }
 
 /// Shows one user, with forms for changes.

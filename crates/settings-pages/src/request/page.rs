@@ -445,8 +445,8 @@ impl PageError {
             Self::Storage(StorageError::Refused(Refusal::LinkNotUsable)) => (
                 StatusCode::GONE,
                 "This link is not valid",
-                "A link works once. It expires after 15 minutes, or when the same user gets a \
-                 newer link. Ask the sender for a new link.",
+                "A link works once. It expires after a limited time, or when the same user gets a \
+                 newer invitation. Go to the sign-in page, or ask the sender for a new link.",
             ),
             Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
                 StatusCode::FORBIDDEN,

@@ -64,6 +64,8 @@ pub(crate) struct PageRequest {
     pub(crate) attempt: Option<SecretDigest>,
     /// The host of the issuer, if one is configured.
     pub(crate) issuer: Option<String>,
+    /// Whether the server sends mails.
+    pub(crate) sends_mail: bool,
     /// The requested scheme and host.
     pub(crate) own_site: String,
     /// The scheme and host of links to the settings of an organisation.

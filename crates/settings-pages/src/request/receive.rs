@@ -166,6 +166,7 @@ async fn receive(
             .issuer
             .as_ref()
             .map(|issuer| issuer.host().to_owned()),
+        sends_mail: settings.sends_mail,
         own_site: state.proxies.origin(request),
         site: match &settings.organisations_site {
             Some(site) => site.to_string(),

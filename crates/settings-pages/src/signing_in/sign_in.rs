@@ -8,11 +8,14 @@ use storage::accounts::users::{OpenInvitation, SecretDigest, SignedIn};
 use storage::error::Refusal;
 use storage::session::Session;
 
+use crate::request::form::Faults;
 use crate::request::page::{Frame, PageError, Reply};
 use crate::request::page_request::PageRequest;
 
 /// The name of the field with the secret of a link.
 const SECRET: &str = "secret";
+/// The name of the field with an e-mail address.
+pub(super) const EMAIL: &str = "email";
 
 #[derive(Template)]
 #[template(path = "settings/sign_in.html")]
@@ -20,6 +23,14 @@ struct Explanation<'a> {
     frame: Frame,
     /// The host of the issuer, if one is configured.
     issuer: Option<&'a str>,
+    /// The form for a link by e-mail, if the server sends mails.
+    mail: Option<MailForm<'a>>,
+}
+
+/// The form for a link by e-mail.
+struct MailForm<'a> {
+    email: &'a str,
+    faults: Faults,
 }
 
 #[derive(Template)]
@@ -32,15 +43,28 @@ struct Link<'a> {
 
 /// Shows the ways of signing in.
 pub(crate) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    let explanation = Explanation {
-        frame: Frame::sign_in(request),
-        issuer: request.issuer.as_deref(),
-    };
-    // Without an issuer the page has no form and needs no cookie.
-    if request.issuer.is_some() {
+    let explanation = explanation(request, Faults::default());
+    // Without a form the page needs no cookie.
+    if explanation.issuer.is_some() || explanation.mail.is_some() {
         Reply::sign_in_page(&explanation, request)
     } else {
         Reply::page(&explanation)
+    }
+}
+
+/// Shows the faults of the form for a link by e-mail.
+pub(super) fn explain_faults(request: &PageRequest, faults: Faults) -> Result<Reply, PageError> {
+    Reply::faults(&explanation(request, faults))
+}
+
+fn explanation(request: &PageRequest, faults: Faults) -> Explanation<'_> {
+    Explanation {
+        frame: Frame::sign_in(request),
+        issuer: request.issuer.as_deref(),
+        mail: request.sends_mail.then(|| MailForm {
+            email: request.form.value(EMAIL),
+            faults,
+        }),
     }
 }
 

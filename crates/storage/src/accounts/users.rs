@@ -17,6 +17,7 @@ mod secret;
 mod session_list;
 mod sessions;
 mod sign_in_attempts;
+mod sign_in_links;
 mod summaries;
 #[cfg(test)]
 mod tests;
@@ -38,13 +39,14 @@ pub(crate) use self::activity::{KEPT as ACTIVITY_KEPT, Subject};
 pub use self::actor::{Actor, Origin};
 pub use self::identities::{Access, Identity};
 pub use self::invitations::{
-    Invited, NewInvitation, OpenInvitation, PendingInvitation, normalised_email,
+    InvitationLink, Invited, NewInvitation, OpenInvitation, PendingInvitation, normalised_email,
 };
 pub use self::organisations::MAX_ORGANISATION_NAME_CHARS;
 pub use self::secret::{Secret, SecretDigest};
 pub use self::session_list::OpenSession;
 pub use self::sessions::SignedIn;
 pub use self::sign_in_attempts::{BegunSignIn, SignInAttempt};
+pub use self::sign_in_links::SignInLink;
 pub use self::summaries::OrganisationSummary;
 use crate::error::{Refusal, StorageError};
 use crate::locks;
@@ -306,6 +308,7 @@ impl Session<'_> {
         }
         // `end_access` does this only for active users. A removed user may have been invited again.
         self.remove_unused_invitations(user.provider_id, &user.email)?;
+        self.remove_mails_to(&user.email)?;
         self.forget_identity(id, &user.email)?;
         diesel::update(users::table.find(id))
             .set(users::email.eq(""))

@@ -1,4 +1,4 @@
-//! The recorded addresses of a register's pages, for commands that print a link.
+//! The recorded addresses of a register's pages, for commands and mails with a link.
 
 use crate::base::register_setting::{read, write};
 use crate::error::StorageError;
@@ -9,6 +9,11 @@ const SETTINGS: &str = "served_settings";
 /// The name of the setting with the address of the operators' pages.
 const OPERATOR_PAGES: &str = "served_operator_pages";
 
+/// The name of the setting that says whether the server sends mails.
+const SENDS_MAIL: &str = "served_mail";
+/// The value of [`SENDS_MAIL`] for a server that sends mails.
+const YES: &str = "yes";
+
 /// Addresses of pages: scheme, host and port, such as `https://register.example`. `None` for pages
 /// that are not served.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +22,8 @@ pub struct ServedAddresses {
     pub settings: Option<String>,
     /// The pages of operators.
     pub operator_pages: Option<String>,
+    /// Whether the server sends mails.
+    pub sends_mail: bool,
 }
 
 impl Session<'_> {
@@ -30,10 +37,12 @@ impl Session<'_> {
             return Ok(None);
         };
         let operator_pages = read(self.connection, OPERATOR_PAGES)?.unwrap_or_default();
+        let sends_mail = read(self.connection, SENDS_MAIL)?.is_some_and(|value| value == YES);
         let served = |address: String| Some(address).filter(|address| !address.is_empty());
         Ok(Some(ServedAddresses {
             settings: served(settings),
             operator_pages: served(operator_pages),
+            sends_mail,
         }))
     }
 
@@ -53,7 +62,9 @@ impl Session<'_> {
             self.connection,
             OPERATOR_PAGES,
             &text(&served.operator_pages),
-        )
+        )?;
+        let sends_mail = if served.sends_mail { YES } else { "" };
+        write(self.connection, SENDS_MAIL, sends_mail)
     }
 }
 
@@ -77,10 +88,12 @@ mod tests {
             ServedAddresses {
                 settings: at("http://127.0.0.1:1"),
                 operator_pages: at("http://127.0.0.1:2"),
+                sends_mail: true,
             },
             ServedAddresses {
                 settings: None,
                 operator_pages: at("https://[::1]:3"),
+                sends_mail: false,
             },
             ServedAddresses::default(),
         ] {

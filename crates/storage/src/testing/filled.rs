@@ -68,6 +68,10 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
             (NULL, 'operator', 'zoe@example.com', '2026-03-02 12:00:00', 'Zoë', '2026-03-03 12:00:00', 'user 1');
          INSERT INTO invitations (digest, provider_id, role, email, created_at, created_by, expires_at) VALUES
             ('d1', 2, 'viewer', 'b@example.com', '2026-03-02 12:00:00', 'user 1', '2026-03-02 12:15:00');
+         INSERT INTO mails (kind, email, request_id, address, created_at, due_at, expires_at, attempts) VALUES
+            ('sign_in', 'a@example.com', 'r1', '192.0.2.1', '2026-03-02 12:00:00', '2026-03-02 12:00:10',
+             '2026-03-02 12:15:00', 1);
+         INSERT INTO token_reminders (token_id, days_left, queued_at) VALUES (1, 30, '2026-03-02 12:00:00');
          INSERT INTO sign_in_sessions (digest, user_id, created_at, last_seen_at) VALUES
             ('d1', 1, '2026-03-02 12:00:00', '2026-03-02 12:00:00.5');
          INSERT INTO sign_in_attempts (digest, browser_digest, nonce, code_verifier, expires_at) VALUES

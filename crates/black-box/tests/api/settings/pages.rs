@@ -147,7 +147,7 @@ fn people_are_invited_given_another_role_and_removed() {
         admin
             .open("/settings/people")
             .text
-            .contains("b@example.com (viewer), valid until 09:15 UTC")
+            .contains("b@example.com (viewer), valid until 5 October 2026, 09:15 UTC")
     );
     let (origin, path) = link.split_once("/settings/").unwrap();
     assert!(origin.starts_with("http://127.0.0.1:"));

@@ -92,6 +92,8 @@ pub(crate) struct Setup {
     pub(crate) issuer: Option<Issuer>,
     /// Whom the pages of the settings are for.
     pub(crate) audience: Audience,
+    /// Whether users can get links by e-mail.
+    pub(crate) sends_mail: bool,
     /// What stands between the server and PostgreSQL, if anything does.
     pub(crate) proxy: fn(&Database) -> Option<StatementProxy>,
 }
@@ -108,6 +110,7 @@ impl Default for Setup {
             request_log: RequestLog::default(),
             issuer: None,
             audience: Audience::default(),
+            sends_mail: false,
             proxy: |_| None,
         }
     }
@@ -154,6 +157,7 @@ impl Register {
             request_log,
             issuer,
             audience,
+            sends_mail,
             proxy,
         } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
@@ -164,9 +168,12 @@ impl Register {
             .map_or_else(|| database.url().to_owned(), StatementProxy::url);
         let store = open(&url, clock.clock(), queue);
         let register = AppState::new(store.clone(), environment);
-        let settings = register
-            .settings
-            .map(|settings| settings.with_audience(audience).with_issuer(issuer));
+        let settings = register.settings.map(|settings| {
+            settings
+                .with_audience(audience)
+                .with_issuer(issuer)
+                .with_mail(sends_mail)
+        });
         let gateway = GatewayState {
             versions,
             admission,

@@ -4,6 +4,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Args, Subcommand};
 use domain::commands::erasure::{InvalidGround, ground};
 use http_kit::paths;
+use storage::accounts::mails::InvitedByMail;
 use storage::accounts::users::{
     Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole,
 };
@@ -21,7 +22,7 @@ pub(crate) enum UserCommand {
     /// Invite a user: print a sign-in link that works once, within 15 minutes
     ///
     /// A user who already has access gets a new link and keeps the role. The user's earlier unused
-    /// links stop working.
+    /// links stop working. With --mail, the server sends the link.
     Invite {
         #[command(flatten)]
         database: Database,
@@ -112,13 +113,20 @@ pub(crate) struct InvitedPerson {
     /// Invite an operator of the service, with access to all providers
     #[arg(long, env = "REGISTER_OPERATOR", conflicts_with_all = ["provider", "role"])]
     operator: bool,
-    /// E-mail address that identifies the user; no e-mail is sent
+    /// E-mail address that identifies the user; no e-mail is sent without --mail
     #[arg(long, env = "REGISTER_EMAIL")]
     email: String,
     /// Role of a provider's user: admin (can change settings) or viewer (read-only) [default:
     /// admin]
     #[arg(long, env = "REGISTER_ROLE", value_parser = role)]
     role: Option<UserRole>,
+    /// Let the server send the link by e-mail, which works once, within 24 hours; prints no link
+    #[arg(
+        long,
+        env = "REGISTER_USER_INVITE_MAIL",
+        conflicts_with_all = ["settings_url", "operator_pages_url"]
+    )]
+    mail: bool,
 }
 
 /// The number of entries per query.
@@ -139,6 +147,7 @@ impl UserCommand {
                     operator: is_operator,
                     email,
                     role,
+                    mail,
                 } = invited;
                 let role = if is_operator {
                     UserRole::Operator
@@ -146,6 +155,17 @@ impl UserCommand {
                     role.unwrap_or(UserRole::Admin)
                 };
                 let store = database.open_to_write()?;
+                if mail {
+                    let invited = store.write_blocking(move |session| {
+                        let request = NewInvitation {
+                            provider_ukprn: provider.as_deref(),
+                            email: &email,
+                            role,
+                        };
+                        session.invite_user_by_mail(Actor::operator(&operator), request)
+                    })?;
+                    return show_mailed(&invited, &store);
+                }
                 let invited = store.write_blocking(move |session| {
                     let request = NewInvitation {
                         provider_ukprn: provider.as_deref(),
@@ -358,6 +378,24 @@ fn show(invited: &Invited, site: &str) -> Result<(), CommandError> {
         timestamp(*expires_at)
     );
     output::line(paths::sign_in(site, secret.reveal()))
+}
+
+/// Prints that an invitation is sent by e-mail, with a warning if no server may send it.
+fn show_mailed(invited: &InvitedByMail, store: &Store) -> Result<(), CommandError> {
+    let InvitedByMail {
+        email,
+        role,
+        expires_at,
+    } = invited;
+    eprintln!(
+        "link for {email} ({role}) queued for e-mail; valid once, until {}",
+        timestamp(*expires_at)
+    );
+    let served = store.read_blocking::<_, StorageError>(|session| session.served_addresses())?;
+    if !served.is_some_and(|served| served.sends_mail) {
+        eprintln!("the e-mail is sent only if a server runs with --smtp-url (REGISTER_SMTP_URL)");
+    }
+    Ok(())
 }
 
 fn timestamp(at: DateTime<Utc>) -> String {

@@ -1,6 +1,5 @@
 //! The options for signing in to the settings by OpenID Connect.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,6 +9,8 @@ use storage::base::token::Environment;
 use settings_pages::signing_in::openid::{
     AddressError, ClaimName, ClaimNames, Issuer, IssuerConfig,
 };
+
+use crate::cli::values::secret_file;
 
 #[derive(Debug, Args)]
 pub(super) struct OpenIdOptions {
@@ -147,14 +148,10 @@ impl OpenIdOptions {
         let Some(path) = &self.oidc_client_secret_file else {
             return Ok(None);
         };
-        let unreadable = |why| OpenIdError::Secret {
+        let secret = secret_file(path).map_err(|why| OpenIdError::Secret {
             path: path.clone(),
             why,
-        };
-        let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
-        match text.trim() {
-            "" => Err(unreadable("the file is empty".to_owned())),
-            secret => Ok(Some(secret.to_owned())),
-        }
+        })?;
+        Ok(Some(secret))
     }
 }

@@ -143,11 +143,13 @@ impl SettingsOptions {
 
     /// The sites of the pages, for recording. `settings` is the site of the settings pages, and
     /// `operators` the site of the operator listener, if they exist.
+    /// `sends_mail` states whether the server sends mails.
     pub(super) fn served_addresses(
         &self,
         others: &Placement,
         settings: &str,
         operators: Option<String>,
+        sends_mail: bool,
     ) -> ServedAddresses {
         let settings = Some(settings.to_owned()).filter(|_| !others.is_nowhere());
         let operator_pages = match self.operator_pages(others) {
@@ -158,7 +160,13 @@ impl SettingsOptions {
         ServedAddresses {
             settings,
             operator_pages,
+            sends_mail,
         }
+    }
+
+    /// Whether the option for the address of the settings pages is set.
+    pub(super) fn has_address(&self) -> bool {
+        self.settings_url.is_some()
     }
 
     /// The operators' pages on the operator listener, or `None`. `site` is the site of the settings

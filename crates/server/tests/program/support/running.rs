@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{ChildStderr, ExitStatus, Stdio};
+use std::process::{ChildStderr, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use test_support::Process;
@@ -36,7 +36,11 @@ impl Running {
 
     /// Starts a server with these arguments and no others, and does not wait.
     pub(crate) fn begin_with(workplace: &Workplace, arguments: &[&str]) -> Self {
-        let mut command = workplace.command(arguments, None);
+        Self::begin_command(workplace.command(arguments, None))
+    }
+
+    /// Starts a command that serves, and does not wait.
+    pub(crate) fn begin_command(mut command: Command) -> Self {
         command
             .env("RUST_LOG", "warn,server=info")
             .stderr(Stdio::piped());

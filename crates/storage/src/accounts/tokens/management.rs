@@ -233,6 +233,7 @@ impl Session<'_> {
         diesel::update(tokens::table.find(id).filter(tokens::expires_on.gt(until)))
             .set(tokens::expires_on.eq(until))
             .execute(self.connection)?;
+        self.end_reminders(id)?;
         let old = self.token(by, id)?;
         let detail = format!(
             "replaced by token {}, accepted until {}",

@@ -27,6 +27,8 @@ pub enum ActivityKind {
     TokenRevoked,
     /// A person was invited, or received another link.
     UserInvited,
+    /// A user was sent a sign-in link, after a request on the sign-in page.
+    SignInLinkRequested,
     /// A user signed in.
     UserSignedIn,
     /// A user ended all their sessions.
@@ -61,6 +63,7 @@ impl ActivityKind {
         Self::TokenRotated,
         Self::TokenRevoked,
         Self::UserInvited,
+        Self::SignInLinkRequested,
         Self::UserSignedIn,
         Self::UserSignedOutEverywhere,
         Self::RoleChanged,
@@ -84,6 +87,7 @@ impl ActivityKind {
             Self::TokenRotated => "token_rotated",
             Self::TokenRevoked => "token_revoked",
             Self::UserInvited => "user_invited",
+            Self::SignInLinkRequested => "sign_in_link_requested",
             Self::UserSignedIn => "user_signed_in",
             Self::UserSignedOutEverywhere => "user_signed_out_everywhere",
             Self::RoleChanged => "role_changed",

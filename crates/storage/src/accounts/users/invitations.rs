@@ -1,4 +1,5 @@
-//! Invitations: links that sign a person in to one organisation, once and within 15 minutes.
+//! Invitations: links that sign a person in to one organisation, once and within 15 minutes, or
+//! within 24 hours if the invitation is sent by e-mail.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
@@ -12,8 +13,8 @@ use crate::error::{Refusal, StorageError};
 use crate::schema::{invitations, providers, users};
 use crate::session::Session;
 
-/// How long a link can be used.
-const VALID_FOR: TimeDelta = TimeDelta::minutes(15);
+/// How long a link can be used, unless the invitation is sent by e-mail.
+pub(super) const VALID_FOR: TimeDelta = TimeDelta::minutes(15);
 /// The longest e-mail address (RFC 5321, section 4.5.3.1.3).
 const MAX_EMAIL_CHARS: usize = 254;
 
@@ -65,6 +66,21 @@ pub struct PendingInvitation {
     pub expires_at: DateTime<Utc>,
 }
 
+/// The link of an invitation that is sent by e-mail.
+#[derive(Debug)]
+pub struct InvitationLink {
+    /// The secret of the link.
+    pub secret: Secret,
+    /// The e-mail address of the person.
+    pub email: String,
+    /// The role of the person.
+    pub role: UserRole,
+    /// The name of the organisation; `None` for an operator of the service.
+    pub organisation: Option<String>,
+    /// When the link expires.
+    pub expires_at: DateTime<Utc>,
+}
+
 /// A usable link with its organisation.
 #[derive(Debug)]
 pub(super) struct Usable {
@@ -74,6 +90,16 @@ pub(super) struct Usable {
     pub(super) role: UserRole,
     created_by: String,
     pub(super) organisation: Option<(String, String)>,
+}
+
+/// A link to insert.
+pub(super) struct NewLink<'a> {
+    pub(super) secret: &'a Secret,
+    pub(super) provider_id: Option<i64>,
+    pub(super) role: UserRole,
+    pub(super) email: &'a str,
+    pub(super) created_by: &'a str,
+    pub(super) expires_at: DateTime<Utc>,
 }
 
 type Row = (
@@ -111,6 +137,30 @@ impl Session<'_> {
         by: Actor<'_>,
         request: NewInvitation<'_>,
     ) -> Result<Invited, StorageError> {
+        let expires_at = self.now() + VALID_FOR;
+        let (_, invited) = self.add_invitation(by, request, expires_at, "")?;
+        Ok(invited)
+    }
+
+    /// Like [`Session::invite_user`], for a link that is sent by e-mail. Also returns the number of
+    /// the invitation. The secret is replaced when the mail is sent.
+    pub(crate) fn add_mailed_invitation(
+        &mut self,
+        by: Actor<'_>,
+        request: NewInvitation<'_>,
+        expires_at: DateTime<Utc>,
+    ) -> Result<(i64, Invited), StorageError> {
+        self.add_invitation(by, request, expires_at, ", by e-mail")
+    }
+
+    /// Adds an invitation. `note` ends the detail of the entry in the activity log.
+    fn add_invitation(
+        &mut self,
+        by: Actor<'_>,
+        request: NewInvitation<'_>,
+        expires_at: DateTime<Utc>,
+        note: &str,
+    ) -> Result<(i64, Invited), StorageError> {
         let email = normalised_email(request.email)?;
         if (request.role == UserRole::Operator) != request.provider_ukprn.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
@@ -140,23 +190,19 @@ impl Session<'_> {
         let role = user.map_or(request.role, |(_, role)| role);
         self.remove_unused_invitations(provider_id, &email)?;
         let secret = Secret::generate()?;
-        let expires_at = self.now() + VALID_FOR;
-        let id = diesel::insert_into(invitations::table)
-            .values((
-                invitations::digest.eq(SecretDigest::from_text(secret.reveal()).as_hex()),
-                invitations::provider_id.eq(provider_id),
-                invitations::role.eq(role.name()),
-                invitations::email.eq(&email),
-                invitations::created_at.eq(self.now().naive_utc()),
-                invitations::created_by.eq(by.to_string()),
-                invitations::expires_at.eq(expires_at.naive_utc()),
-            ))
-            .returning(invitations::id)
-            .get_result::<i64>(self.connection)?;
+        let link = NewLink {
+            secret: &secret,
+            provider_id,
+            role,
+            email: &email,
+            created_by: &by.to_string(),
+            expires_at,
+        };
+        let id = self.insert_link(&link)?;
         let detail = if has_access {
-            format!("{role}, another link")
+            format!("{role}, another link{note}")
         } else {
-            role.to_string()
+            format!("{role}{note}")
         };
         self.record_activity(
             by,
@@ -165,13 +211,63 @@ impl Session<'_> {
             Subject::Invitation(id),
             &detail,
         )?;
-        Ok(Invited {
+        let invited = Invited {
             secret,
             email,
             role,
             expires_at,
             has_access,
-        })
+        };
+        Ok((id, invited))
+    }
+
+    /// Inserts an unused link, and returns its number.
+    pub(super) fn insert_link(&mut self, link: &NewLink<'_>) -> Result<i64, StorageError> {
+        Ok(diesel::insert_into(invitations::table)
+            .values((
+                invitations::digest.eq(SecretDigest::from_text(link.secret.reveal()).as_hex()),
+                invitations::provider_id.eq(link.provider_id),
+                invitations::role.eq(link.role.name()),
+                invitations::email.eq(link.email),
+                invitations::created_at.eq(self.now().naive_utc()),
+                invitations::created_by.eq(link.created_by),
+                invitations::expires_at.eq(link.expires_at.naive_utc()),
+            ))
+            .returning(invitations::id)
+            .get_result(self.connection)?)
+    }
+
+    /// Replaces the secret of an invitation, for a mail. Returns `None` if the invitation is used,
+    /// removed or expired, or if its organisation is closed.
+    pub(crate) fn renew_invitation(
+        &mut self,
+        id: i64,
+    ) -> Result<Option<InvitationLink>, StorageError> {
+        let now = self.now().naive_utc();
+        let found = unused()
+            .filter(invitations::id.eq(id))
+            .filter(invitations::expires_at.gt(now))
+            .first::<Row>(self.connection)
+            .optional()?
+            .filter(|(_, _, closed_at)| closed_at.is_none());
+        let Some(link) = found.map(usable).transpose()? else {
+            return Ok(None);
+        };
+        let secret = Secret::generate()?;
+        let digest = SecretDigest::from_text(secret.reveal());
+        let expires_at = diesel::update(invitations::table.find(id))
+            .filter(invitations::used_at.is_null())
+            .set(invitations::digest.eq(digest.as_hex()))
+            .returning(invitations::expires_at)
+            .get_result::<NaiveDateTime>(self.connection)
+            .optional()?;
+        Ok(expires_at.map(|expires_at| InvitationLink {
+            secret,
+            email: link.email,
+            role: link.role,
+            organisation: link.organisation.map(|(_, name)| name),
+            expires_at: expires_at.and_utc(),
+        }))
     }
 
     /// The target of a link; `None` if the link is unknown, used, replaced, removed or expired, or

@@ -27,6 +27,8 @@ pub(crate) const COPIED: &[CopiedTable] = &[
     CopiedTable { name: "erasures", key: &["id"] },
     CopiedTable { name: "users", key: &["id"] },
     CopiedTable { name: "invitations", key: &["id"] },
+    CopiedTable { name: "mails", key: &["id"] },
+    CopiedTable { name: "token_reminders", key: &["token_id", "days_left"] },
     CopiedTable { name: "sign_in_sessions", key: &["id"] },
     CopiedTable { name: "sign_in_attempts", key: &["id"] },
     CopiedTable { name: "sign_in_choices", key: &["id"] },

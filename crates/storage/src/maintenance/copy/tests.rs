@@ -51,8 +51,13 @@ fn interrupted(from: &str, to: &str) {
 
 fn last_keys(url: &str) -> Vec<Option<i64>> {
     let mut connection = connect(url);
-    let keyed = tables::copied()
-        .filter(|table| !["placement_schools", "replies", "register_settings"].contains(table));
+    let others = [
+        "placement_schools",
+        "replies",
+        "token_reminders",
+        "register_settings",
+    ];
+    let keyed = tables::copied().filter(|table| !others.contains(table));
     keyed
         .map(|table| sequences::last_key(&mut connection, table).unwrap())
         .collect()

@@ -1,0 +1,159 @@
+//! Signing in and inviting by e-mail, up to the queue of mails. `server/tests/program/mailing.rs`
+//! sends them.
+
+use storage::accounts::mails::{Claim, LinkTargets, Mail, MailContent};
+use storage::accounts::users::UserRole;
+
+use super::browser::{Browser, form_token_of};
+use crate::api::support::register::UKPRN;
+use crate::api::support::{Page, Register, Setup};
+
+const EMAIL: &str = "ada@example.com";
+const PATH: &str = "/settings/sign-in/mail";
+
+fn register() -> Register {
+    Register::with_setup(Setup {
+        sends_mail: true,
+        ..Setup::default()
+    })
+}
+
+/// Sends the form of the sign-in page.
+fn ask(browser: &Browser<'_>, email: &str) -> Page {
+    let page = browser.open("/settings/sign-in").is(200);
+    let form = [("form_token", form_token_of(&page)), ("email", email)];
+    browser.send_form(PATH, &form)
+}
+
+/// The mail that the server would send now.
+#[track_caller]
+fn next_mail(register: &Register) -> Mail {
+    let targets = LinkTargets {
+        organisations: true,
+        operators: true,
+    };
+    let claimed = register.operate(move |session| session.claim_mail(targets));
+    match claimed.unwrap().claim {
+        Claim::Send(mail) => mail,
+        claim @ (Claim::NotNeeded | Claim::GivenUp) => panic!("{claim:?}"),
+    }
+}
+
+/// The secret of the only link in the mail that the server would send now.
+#[track_caller]
+fn next_link(register: &Register) -> String {
+    match next_mail(register).content {
+        MailContent::SignIn(links) => links[0].secret.reveal().to_owned(),
+        MailContent::Invitation(link) => link.secret.reveal().to_owned(),
+        MailContent::TokenExpiry(token) => panic!("{token:?}"),
+    }
+}
+
+#[test]
+fn idle_session_of_31_minutes_is_renewed_by_mailed_link() {
+    let register = register();
+    let browser = Browser::signed_in(&register, Some(UKPRN), EMAIL, UserRole::Viewer);
+    register.clock.set("2026-10-05T09:31:00Z");
+    let page = browser.open("/settings/tokens").is(303);
+    assert_eq!(page.header("location"), Some("/settings/sign-in"));
+    let page = ask(&browser, " Ada@Example.com ").is(200);
+    assert!(
+        page.text
+            .contains("If the address belongs to a user, a link is on its way."),
+        "{}",
+        page.text
+    );
+    browser.sign_in(&next_link(&register)).is(303);
+    browser.open("/settings/tokens").is(200);
+    let log = browser.open("/settings/activity").is(200).text;
+    assert!(log.contains("asked for a link to sign in: user 1"), "{log}");
+}
+
+#[test]
+fn address_that_is_none_is_refused_in_form() {
+    let register = register();
+    let browser = Browser::new(&register);
+    for email in ["", "ada", "ada@example", "ada@example.com, bob@example.com"] {
+        let page = ask(&browser, email).is(422);
+        assert!(page.text.contains("Enter an e-mail address"), "{email}");
+        form_token_of(&page);
+    }
+}
+
+#[test]
+fn form_for_link_needs_browser_that_was_shown_it() {
+    let register = register();
+    let page = Browser::new(&register).open("/settings/sign-in").is(200);
+    let form = [("form_token", form_token_of(&page)), ("email", EMAIL)];
+    Browser::new(&register).send_form(PATH, &form).is(403);
+}
+
+#[test]
+fn forms_for_links_are_limited_by_address() {
+    let register = register();
+    let browser = Browser::new(&register);
+    let page = browser.open("/settings/sign-in").is(200);
+    let form = [("form_token", form_token_of(&page)), ("email", EMAIL)];
+    let statuses: Vec<u16> = (0..60)
+        .map(|_| browser.send_form(PATH, &form).status)
+        .collect();
+    assert_eq!(statuses[..59], [200; 59]);
+    assert_eq!(statuses[59], 429);
+}
+
+#[test]
+fn sign_in_page_without_mail_says_whom_to_ask() {
+    let register = Register::start();
+    let browser = Browser::new(&register);
+    let page = browser.open("/settings/sign-in").is(200).text;
+    assert!(
+        page.contains("ask the operator of the register for a new link"),
+        "{page}"
+    );
+    assert!(!page.contains("Send me a link"), "{page}");
+    // The cookie and the form token are of another form.
+    let link = super::browser::link(&register.store(), Some(UKPRN), EMAIL, UserRole::Viewer);
+    let shown = browser.open(&format!("/settings/sign-in/{link}")).is(200);
+    let form = [("form_token", form_token_of(&shown)), ("email", EMAIL)];
+    browser.send_form(PATH, &form).is(404);
+}
+
+#[test]
+fn admin_invites_user_by_mail_without_seeing_link() {
+    let register = register();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "boss@example.com", UserRole::Admin);
+    let people = admin.open("/settings/people").is(200).text;
+    assert!(people.contains("Send it by e-mail"), "{people}");
+    let form = [("email", EMAIL), ("role", "viewer"), ("send_by", "mail")];
+    let page = admin.send("/settings/people", &form).is(200).text;
+    assert!(page.contains("The register sends a sign-in link"), "{page}");
+    assert!(!page.contains("/sign-in/"), "{page}");
+    let mail = next_mail(&register);
+    assert_eq!(mail.to, EMAIL);
+    let MailContent::Invitation(link) = mail.content else {
+        panic!("another kind");
+    };
+    register.clock.set("2026-10-06T08:00:00Z");
+    let browser = Browser::new(&register);
+    browser.sign_in(link.secret.reveal()).is(303);
+    let home = browser.open("/settings").is(200).text;
+    assert!(home.contains(EMAIL) && home.contains("viewer"), "{home}");
+    // A user with access gets no second invitation.
+    let admin = Browser::signed_in(&register, Some(UKPRN), "boss@example.com", UserRole::Admin);
+    let page = admin.send("/settings/people", &form).is(422).text;
+    assert!(
+        page.contains("can ask for a link on the sign-in page"),
+        "{page}"
+    );
+}
+
+#[test]
+fn invitation_by_hand_shows_link_with_mail_set_up() {
+    let register = register();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "boss@example.com", UserRole::Admin);
+    let form = [("email", EMAIL), ("role", "viewer"), ("send_by", "hand")];
+    let page = admin.send("/settings/people", &form).is(200).text;
+    assert!(page.contains("/settings/sign-in/"), "{page}");
+    let has_due = register.operate(|session| session.has_due_mail());
+    assert!(!has_due);
+}

@@ -1,0 +1,129 @@
+//! The background task that sends queued mails.
+
+use std::time::Duration;
+
+use actix_web::rt;
+use http_kit::error_chain::Causes;
+use http_kit::metrics::{self, MailOutcome};
+use storage::accounts::mails::{Claim, ClaimedMail, Mail};
+use storage::error::StorageError;
+use storage::store::Store;
+
+use super::Mailer;
+use super::text::MailText;
+use super::transport::SendError;
+
+/// The pause between two searches for due mails.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The pause after the store has failed.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
+/// The pause between two searches for tokens that expire.
+const REMINDER_PAUSE: Duration = Duration::from_secs(600);
+
+/// Starts sending, which runs as long as the server. Must be called on a `LocalSet`.
+pub fn start(store: Store, mailer: Mailer) {
+    rt::spawn(queue_reminders(store.clone()));
+    rt::spawn(async move {
+        loop {
+            let pause = match send_due(&store, &mailer).await {
+                Ok(()) => PAUSE,
+                Err(error) => {
+                    log::warn!("mails not sent; trying again: {}", Causes(&error));
+                    PAUSE_AFTER_FAILURE
+                }
+            };
+            rt::time::sleep(pause).await;
+        }
+    });
+}
+
+/// Queues reminders of tokens that expire.
+async fn queue_reminders(store: Store) {
+    let mut time = rt::time::interval(REMINDER_PAUSE);
+    loop {
+        time.tick().await;
+        let queued = match store.read(|session| session.has_due_reminder()).await {
+            Ok(true) => store.write(|session| session.queue_reminders()).await,
+            Ok(false) => Ok(0),
+            Err(error) => Err(error),
+        };
+        match queued {
+            Ok(0) => {}
+            Ok(mails) => log::info!("reminders of tokens that expire queued; mails: {mails}"),
+            // Another server has queued the same reminders.
+            Err(error) if error.is_unique_violation() => {}
+            Err(error) => log::warn!("reminders of tokens not queued: {}", Causes(&error)),
+        }
+    }
+}
+
+/// Sends all due mails, one after the other.
+async fn send_due(store: &Store, mailer: &Mailer) -> Result<(), StorageError> {
+    let targets = mailer.sites.targets();
+    while store.read(|session| session.has_due_mail()).await? {
+        let claimed = store
+            .write(move |session| session.claim_mail(targets))
+            .await?;
+        let Some(claimed) = claimed else {
+            // Another server sends the mail.
+            return Ok(());
+        };
+        process(store, mailer, claimed).await?;
+    }
+    Ok(())
+}
+
+/// Sends a claimed mail, and finishes or postpones it.
+async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result<(), StorageError> {
+    let ClaimedMail {
+        id,
+        kind,
+        attempt,
+        claim,
+    } = claimed;
+    let name = kind.name();
+    let mail = match claim {
+        Claim::Send(mail) => mail,
+        Claim::NotNeeded => {
+            metrics::mails(kind, MailOutcome::NotNeeded).increment(1);
+            return Ok(());
+        }
+        Claim::GivenUp => {
+            log::warn!("mail {id} ({name}) given up: too old");
+            metrics::mails(kind, MailOutcome::GivenUp).increment(1);
+            return Ok(());
+        }
+    };
+    // A client that compares Message-IDs must show each attempt, because each has its own link.
+    let message_name = format!("{id}.{attempt}.{}", store.now().timestamp_millis());
+    match send(mailer, &message_name, &mail).await {
+        Ok(()) => {
+            store.write(move |session| session.finish_mail(id)).await?;
+            log::info!("mail {id} ({name}) sent");
+            metrics::mails(kind, MailOutcome::Sent).increment(1);
+        }
+        Err(SendError::Unusable) => {
+            store.write(move |session| session.finish_mail(id)).await?;
+            log::warn!("mail {id} ({name}) given up: {}", SendError::Unusable);
+            metrics::mails(kind, MailOutcome::GivenUp).increment(1);
+        }
+        Err(error) => {
+            let pause = store
+                .write(move |session| session.postpone_mail(id, attempt))
+                .await?;
+            log::warn!(
+                "mail {id} ({name}) not sent in attempt {attempt}; next attempt in {pause} s: {error}"
+            );
+            metrics::mails(kind, MailOutcome::Failed).increment(1);
+        }
+    }
+    Ok(())
+}
+
+async fn send(mailer: &Mailer, name: &str, mail: &Mail) -> Result<(), SendError> {
+    let text = MailText::new(&mail.content, &mailer.sites, mailer.environment)?;
+    mailer
+        .server
+        .send(name, &mail.to, &text.subject, text.body)
+        .await
+}

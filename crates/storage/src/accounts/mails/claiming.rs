@@ -1,0 +1,265 @@
+//! Claiming due mails: one server sends a mail at a time.
+
+use chrono::{NaiveDateTime, TimeDelta};
+use diesel::prelude::*;
+
+use super::{ExpiringToken, KEPT, MAX_SIGN_IN_MAILS, Mail, MailContent, MailKind, REMINDER_DAYS};
+use crate::accounts::users::Origin;
+use crate::error::StorageError;
+use crate::schema::{mails, providers, users};
+use crate::session::Session;
+
+/// How long a claimed mail belongs to its server. Must exceed the time for sending one mail.
+const CLAIMED_FOR: TimeDelta = TimeDelta::minutes(1);
+/// The pause after the first failed attempt. It doubles with each attempt.
+const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(10);
+/// The longest pause between two attempts.
+const MAX_PAUSE: TimeDelta = TimeDelta::hours(1);
+
+/// The pages that links can open. Users of other pages get no links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkTargets {
+    /// Whether the settings of organisations are served.
+    pub organisations: bool,
+    /// Whether the operators' pages are served.
+    pub operators: bool,
+}
+
+/// A mail that belongs to the caller for a minute.
+#[derive(Debug)]
+pub struct ClaimedMail {
+    /// The number of the mail.
+    pub id: i64,
+    /// The kind of the mail.
+    pub kind: MailKind,
+    /// The number of this attempt, from 1.
+    pub attempt: i32,
+    /// What to do with the mail.
+    pub claim: Claim,
+}
+
+/// What to do with a claimed mail.
+#[derive(Debug)]
+pub enum Claim {
+    /// Send the mail, then finish or postpone it.
+    Send(Mail),
+    /// Nothing: the address is unknown or has got its mails of this hour, or the subject of the
+    /// mail has ended. The mail is finished.
+    NotNeeded,
+    /// Nothing: the mail is too old. It is finished.
+    GivenUp,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = mails)]
+struct MailRow {
+    id: i64,
+    kind: String,
+    email: Option<String>,
+    invitation_id: Option<i64>,
+    token_id: Option<i64>,
+    user_id: Option<i64>,
+    request_id: Option<String>,
+    address: Option<String>,
+    created_at: NaiveDateTime,
+    due_at: NaiveDateTime,
+    expires_at: NaiveDateTime,
+    attempts: i32,
+}
+
+impl Session<'_> {
+    /// Whether a mail is due.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn has_due_mail(&mut self) -> Result<bool, StorageError> {
+        Ok(self.due_mail()?.is_some())
+    }
+
+    /// Claims the mail that has been due for the longest time, and creates its links. Returns
+    /// `None` if no mail is due, or if another server claims it at the same time.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn claim_mail(
+        &mut self,
+        targets: LinkTargets,
+    ) -> Result<Option<ClaimedMail>, StorageError> {
+        let Some(row) = self.due_mail()? else {
+            return Ok(None);
+        };
+        let now = self.now();
+        let unclaimed = mails::table
+            .find(row.id)
+            .filter(mails::due_at.eq(row.due_at))
+            .filter(mails::finished_at.is_null());
+        let claimed = diesel::update(unclaimed)
+            .set((
+                mails::due_at.eq((now + CLAIMED_FOR).naive_utc()),
+                mails::attempts.eq(row.attempts + 1),
+            ))
+            .execute(self.connection)?;
+        if claimed == 0 {
+            return Ok(None);
+        }
+        let kind = MailKind::stored(&row.kind, row.id)?;
+        let claim = if row.expires_at <= now.naive_utc() {
+            Claim::GivenUp
+        } else {
+            let mail = match kind {
+                MailKind::SignIn => self.sign_in_mail(&row, targets)?,
+                MailKind::Invitation => self.invitation_mail(&row)?,
+                MailKind::TokenExpiry => self.token_expiry_mail(&row)?,
+            };
+            mail.map_or(Claim::NotNeeded, Claim::Send)
+        };
+        match claim {
+            Claim::Send(_) => {}
+            Claim::NotNeeded | Claim::GivenUp => self.finish_mail(row.id)?,
+        }
+        Ok(Some(ClaimedMail {
+            id: row.id,
+            kind,
+            attempt: row.attempts + 1,
+            claim,
+        }))
+    }
+
+    /// Finishes a mail, which is never sent again.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn finish_mail(&mut self, id: i64) -> Result<(), StorageError> {
+        diesel::update(mails::table.find(id))
+            .set(mails::finished_at.eq(self.now().naive_utc()))
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Sets the time of the next attempt after a failed one, at most until the mail is given up.
+    /// Returns the seconds until then.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn postpone_mail(&mut self, id: i64, attempt: i32) -> Result<i64, StorageError> {
+        let now = self.now();
+        let expires_at = mails::table
+            .find(id)
+            .select(mails::expires_at)
+            .first::<NaiveDateTime>(self.connection)
+            .optional()?;
+        let Some(expires_at) = expires_at else {
+            // The user was erased.
+            return Ok(0);
+        };
+        let due_at = (now + pause_after(attempt)).naive_utc().min(expires_at);
+        diesel::update(mails::table.find(id))
+            .set(mails::due_at.eq(due_at))
+            .execute(self.connection)?;
+        Ok((due_at - now.naive_utc()).num_seconds())
+    }
+
+    fn due_mail(&mut self) -> Result<Option<MailRow>, StorageError> {
+        Ok(mails::table
+            .filter(mails::finished_at.is_null())
+            .filter(mails::due_at.le(self.now().naive_utc()))
+            .order((mails::due_at, mails::id))
+            .select(MailRow::as_select())
+            .first(self.connection)
+            .optional()?)
+    }
+
+    /// The mail with the sign-in links of an address; `None` for an unknown address, or one that
+    /// has got its mails of this hour.
+    fn sign_in_mail(
+        &mut self,
+        row: &MailRow,
+        targets: LinkTargets,
+    ) -> Result<Option<Mail>, StorageError> {
+        let Some(email) = &row.email else {
+            return Ok(None);
+        };
+        let earlier = mails::table
+            .filter(mails::email.eq(email))
+            .filter(mails::id.lt(row.id))
+            .filter(mails::created_at.gt(row.created_at - KEPT))
+            .count()
+            .get_result::<i64>(self.connection)?;
+        if earlier >= MAX_SIGN_IN_MAILS {
+            return Ok(None);
+        }
+        let origin = Origin {
+            request_id: row.request_id.as_deref(),
+            address: row.address.as_deref(),
+        };
+        let links = self.add_sign_in_links(email, targets.organisations, targets.operators)?;
+        if links.is_empty() {
+            return Ok(None);
+        }
+        if row.attempts == 0 {
+            self.record_sign_in_links(&links, origin)?;
+        }
+        Ok(Some(Mail {
+            to: email.clone(),
+            content: MailContent::SignIn(links),
+        }))
+    }
+
+    /// The mail of an invitation; `None` if the invitation is used or was removed.
+    fn invitation_mail(&mut self, row: &MailRow) -> Result<Option<Mail>, StorageError> {
+        let Some(id) = row.invitation_id else {
+            return Ok(None);
+        };
+        let link = self.renew_invitation(id)?;
+        Ok(link.map(|link| Mail {
+            to: link.email.clone(),
+            content: MailContent::Invitation(link),
+        }))
+    }
+
+    /// The reminder of a token; `None` if the token has ended or was replaced, or if the recipient
+    /// is no longer an admin of its open organisation.
+    fn token_expiry_mail(&mut self, row: &MailRow) -> Result<Option<Mail>, StorageError> {
+        let (Some(token_id), Some(user_id)) = (row.token_id, row.user_id) else {
+            return Ok(None);
+        };
+        if self.is_token_replaced(token_id)? {
+            return Ok(None);
+        }
+        let recipient = users::table
+            .inner_join(providers::table)
+            .filter(users::id.eq(user_id))
+            .filter(users::removed_at.is_null())
+            .filter(users::role.eq(super::reminders::RECIPIENT.name()))
+            .select((users::email, providers::ukprn))
+            .first::<(String, String)>(self.connection)
+            .optional()?;
+        let Some((to, ukprn)) = recipient else {
+            return Ok(None);
+        };
+        let [.., most_days] = REMINDER_DAYS;
+        let expiring = self.list_expiring_tokens(Some(&ukprn), most_days)?;
+        let token = expiring.into_iter().find(|token| token.id == token_id);
+        Ok(token.map(|token| Mail {
+            to,
+            content: MailContent::TokenExpiry(ExpiringToken {
+                name: token.name,
+                organisation: token.provider_name,
+                expires_on: token.expires_on,
+            }),
+        }))
+    }
+}
+
+/// The pause after a failed attempt, counted from 1.
+fn pause_after(attempt: i32) -> TimeDelta {
+    // Far beyond the longest pause.
+    const MAX_DOUBLINGS: u32 = 20;
+    let doublings = u32::try_from(attempt - 1).unwrap_or(0).min(MAX_DOUBLINGS);
+    let factor = 1_i32.checked_shl(doublings).unwrap_or(i32::MAX);
+    (FIRST_PAUSE * factor).min(MAX_PAUSE)
+}

@@ -1,0 +1,3 @@
+DROP INDEX users_by_address;
+DROP TABLE token_reminders;
+DROP TABLE mails;
