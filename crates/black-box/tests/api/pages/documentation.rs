@@ -49,7 +49,7 @@ fn every_page_keeps_to_itself() {
         assert_eq!(
             page.header("content-security-policy"),
             Some(
-                "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
             )
         );
         assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
