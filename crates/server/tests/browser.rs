@@ -11,6 +11,7 @@ mod browser {
     mod migrate;
     mod openid;
     mod operators;
+    mod pictures;
     mod reports;
     mod resources;
     mod served;

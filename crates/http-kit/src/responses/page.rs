@@ -134,9 +134,6 @@ mod tests {
 
     #[test]
     fn breakable_name_is_escaped_and_breaks_after_separators() {
-        assert_eq!(
-            breakable("a_b/<c>.d"),
-            "a_<wbr>b/<wbr>&lt;c&gt;.<wbr>d"
-        );
+        assert_eq!(breakable("a_b/<c>.d"), "a_<wbr>b/<wbr>&lt;c&gt;.<wbr>d");
     }
 }

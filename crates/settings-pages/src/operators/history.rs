@@ -102,9 +102,6 @@ impl From<Entry> for Line {
             // The change came from the server, or the entry is older than the record of users.
             (None, None) => "operator".to_owned(),
         };
-        Self {
-            by,
-            entry,
-        }
+        Self { by, entry }
     }
 }

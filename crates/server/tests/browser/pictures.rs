@@ -1,0 +1,177 @@
+//! Pictures of every page on a desk and on a phone, light and dark, in the folder `pictures` of the
+//! target folder, with checks of the layout in each of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+use server::sandbox::demo;
+use versions::SERVED;
+
+use super::axe;
+use super::driver::{Browser, Scripts};
+use super::operators;
+use super::resources::{is_for_operators, is_for_organisations, require_loaded, settings_paths};
+use super::served::Server;
+use super::settings::{open_until, sign_in};
+
+const DESK: u32 = 1_280;
+const PHONE: u32 = 375;
+/// The colour scheme in which axe-core examines the page at each width. Contrast depends on the
+/// scheme and everything else on the width, so two of four pictures suffice.
+const EXAMINED: [(u32, &str); 2] = [(DESK, "light"), (PHONE, "dark")];
+/// The part of a page in its picture, in pixels from the top.
+const MAX_PICTURE_HEIGHT: u64 = 4_000;
+/// Two rows of links.
+const MAX_HEADER_HEIGHT: f64 = 120.0;
+/// The header, and the row of the account or of a version's documents.
+const MAX_FRAME_HEIGHT: f64 = 170.0;
+
+/// Times that are broken into two lines.
+const BROKEN: &str = "[...document.querySelectorAll('time')]
+    .filter(one => one.getClientRects().length > 1)
+    .map(one => one.outerHTML)";
+/// Visible elements that are wider than the page and do not scroll by themselves.
+const TOO_WIDE: &str = "[...document.body.querySelectorAll('*')].filter(one =>
+    one.getBoundingClientRect().right > innerWidth + 1 && one.getClientRects().length > 0)
+    .map(one => one.outerHTML.slice(0, 120)).slice(0, 5)";
+
+/// A page with the name of its pictures.
+struct Page {
+    name: String,
+    address: String,
+}
+
+impl Page {
+    fn new(server: &Server, user: &str, path: &str) -> Self {
+        let words = path.replace(|letter: char| !letter.is_ascii_alphanumeric(), " ");
+        let words: Vec<&str> = words.split_whitespace().collect();
+        Self {
+            name: format!("{user}-{}", words.join("-")),
+            address: format!("{}{path}", server.origin),
+        }
+    }
+}
+
+fn folder() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    target.join("pictures")
+}
+
+/// Pages that anybody can read.
+fn public_paths() -> Vec<String> {
+    let (oldest, newest) = (SERVED[0].label, SERVED.last().unwrap().label);
+    let documents = [
+        "",
+        "guide",
+        "contract",
+        "fields",
+        "problems",
+        "rules",
+        "reference-data",
+        "reference-data/training_route",
+        "funding",
+    ];
+    let mut paths: Vec<String> = documents
+        .iter()
+        .map(|document| format!("/docs/{newest}/{document}"))
+        .collect();
+    paths.extend([
+        "/docs".to_owned(),
+        "/docs/nothing".to_owned(),
+        "/nothing".to_owned(),
+        format!("/docs/migrate?from={oldest}&to={newest}"),
+        format!("/docs/search?version={newest}&q=course_subject"),
+        format!("/docs/versions/{newest}"),
+        format!("/docs/versions/migrating-from-{oldest}"),
+        format!("/docs/differences/{oldest}..{newest}"),
+    ]);
+    paths
+}
+
+/// Takes the pictures of a page and checks each of them.
+fn show(browser: &Browser, page: &Page) {
+    let name = &page.name;
+    browser.open(&page.address);
+    require_loaded(browser, name);
+    let has_explorer = "document.getElementById('swagger-ui') === null
+        || document.querySelector('.opblock') !== null";
+    browser.wait_until(has_explorer);
+    for width in [DESK, PHONE] {
+        browser.set_width(width);
+        for scheme in ["light", "dark"] {
+            browser.set_colour_scheme(scheme);
+            let picture = format!("{name} at {width}, {scheme}");
+            if EXAMINED.contains(&(width, scheme)) {
+                check_layout(browser, &picture, width);
+                assert_eq!(axe::violations(browser), axe::nothing(), "{picture}");
+            }
+            let height = browser.see("document.documentElement.scrollHeight");
+            let height = height.as_u64().unwrap().min(MAX_PICTURE_HEIGHT);
+            let image = browser.picture(width, u32::try_from(height).unwrap());
+            let file = folder().join(format!("{name}-{width}-{scheme}.png"));
+            fs::write(file, BASE64.decode(image.as_bytes()).unwrap()).unwrap();
+        }
+    }
+}
+
+fn check_layout(browser: &Browser, picture: &str, width: u32) {
+    let scroll = browser.see("document.documentElement.scrollWidth");
+    assert!(
+        scroll.as_u64().unwrap() <= u64::from(width),
+        "{picture} scrolls sideways: {}",
+        browser.see(TOO_WIDE)
+    );
+    assert_eq!(browser.see(BROKEN), json!([]), "{picture}");
+    let header = "document.querySelector('header').getBoundingClientRect().height";
+    let header = browser.see(header).as_f64().unwrap();
+    assert!(header <= MAX_HEADER_HEIGHT, "{picture}: header of {header}");
+    let frame = "document.querySelector('main').getBoundingClientRect().top + scrollY";
+    let frame = browser.see(frame).as_f64().unwrap();
+    assert!(frame <= MAX_FRAME_HEIGHT, "{picture}: frame of {frame}");
+}
+
+/// Sends requests, so that the pages about requests show some.
+fn fill(browser: &Browser, server: &Server) {
+    let example: Value = serde_json::from_str(&demo::example(SERVED[0])).unwrap();
+    assert_eq!(server.send(SERVED[0], "/trainees", &example), 201);
+    assert_eq!(
+        server.send(SERVED[0], "/trainees", &json!({ "data": {} })),
+        422
+    );
+    open_until(
+        browser,
+        server,
+        "/usage",
+        "document.querySelector('main svg') !== null",
+    );
+}
+
+#[test]
+fn every_page_fits_its_pictures_and_axe_finds_nothing() {
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
+    if !axe::is_here() {
+        return;
+    }
+    fs::create_dir_all(folder()).unwrap();
+    let server = Server::start_for_operators();
+    for path in public_paths() {
+        show(&browser, &Page::new(&server, "public", &path));
+    }
+    browser.set_width(DESK);
+    sign_in(&browser, &server);
+    fill(&browser, &server);
+    for path in settings_paths(is_for_organisations) {
+        let path = format!("/settings{path}");
+        show(&browser, &Page::new(&server, "admin", &path));
+    }
+    browser.set_width(DESK);
+    operators::sign_in(&browser, &server);
+    for path in settings_paths(is_for_operators) {
+        let path = format!("/settings{path}");
+        show(&browser, &Page::new(&server, "operator", &path));
+    }
+}
