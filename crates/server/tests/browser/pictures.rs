@@ -90,22 +90,26 @@ fn public_paths() -> Vec<String> {
     paths
 }
 
-/// Takes the pictures of a page and checks each of them.
-fn show(browser: &Browser, page: &Page) {
+/// Takes the pictures of a page, and returns what is wrong in them.
+fn show(browser: &Browser, page: &Page) -> Vec<String> {
     let name = &page.name;
     browser.open(&page.address);
     require_loaded(browser, name);
     let has_explorer = "document.getElementById('swagger-ui') === null
         || document.querySelector('.opblock') !== null";
     browser.wait_until(has_explorer);
+    let mut faults = Vec::new();
     for width in [DESK, PHONE] {
         browser.set_width(width);
         for scheme in ["light", "dark"] {
             browser.set_colour_scheme(scheme);
-            let picture = format!("{name} at {width}, {scheme}");
             if EXAMINED.contains(&(width, scheme)) {
-                check_layout(browser, &picture, width);
-                assert_eq!(axe::violations(browser), axe::nothing(), "{picture}");
+                let found = faults_of_layout(browser, width).into_iter();
+                faults.extend(found.map(|fault| format!("{name} at {width}: {fault}")));
+                let violations = axe::violations(browser);
+                if violations != axe::nothing() {
+                    faults.push(format!("{name} at {width}, {scheme}: {violations}"));
+                }
             }
             let height = browser.see("document.documentElement.scrollHeight");
             let height = height.as_u64().unwrap().min(MAX_PICTURE_HEIGHT);
@@ -114,22 +118,28 @@ fn show(browser: &Browser, page: &Page) {
             fs::write(file, BASE64.decode(image.as_bytes()).unwrap()).unwrap();
         }
     }
+    faults
 }
 
-fn check_layout(browser: &Browser, picture: &str, width: u32) {
-    let scroll = browser.see("document.documentElement.scrollWidth");
-    assert!(
-        scroll.as_u64().unwrap() <= u64::from(width),
-        "{picture} scrolls sideways: {}",
-        browser.see(TOO_WIDE)
-    );
-    assert_eq!(browser.see(BROKEN), json!([]), "{picture}");
-    let header = "document.querySelector('header').getBoundingClientRect().height";
-    let header = browser.see(header).as_f64().unwrap();
-    assert!(header <= MAX_HEADER_HEIGHT, "{picture}: header of {header}");
-    let frame = "document.querySelector('main').getBoundingClientRect().top + scrollY";
-    let frame = browser.see(frame).as_f64().unwrap();
-    assert!(frame <= MAX_FRAME_HEIGHT, "{picture}: frame of {frame}");
+fn faults_of_layout(browser: &Browser, width: u32) -> Vec<String> {
+    let number = |expression: &str| browser.see(expression).as_f64().unwrap();
+    let mut faults = Vec::new();
+    if number("document.documentElement.scrollWidth") > f64::from(width) {
+        faults.push(format!("scrolls sideways: {}", browser.see(TOO_WIDE)));
+    }
+    let broken = browser.see(BROKEN);
+    if broken != json!([]) {
+        faults.push(format!("broken times: {broken}"));
+    }
+    let header = number("document.querySelector('header').getBoundingClientRect().height");
+    if header > MAX_HEADER_HEIGHT {
+        faults.push(format!("header of {header} pixels"));
+    }
+    let frame = number("document.querySelector('main').getBoundingClientRect().top + scrollY");
+    if frame > MAX_FRAME_HEIGHT {
+        faults.push(format!("header and account of {frame} pixels"));
+    }
+    faults
 }
 
 /// Sends requests, so that the pages about requests show some.
@@ -158,20 +168,22 @@ fn every_page_fits_its_pictures_and_axe_finds_nothing() {
     }
     fs::create_dir_all(folder()).unwrap();
     let server = Server::start_for_operators();
+    let mut faults = Vec::new();
     for path in public_paths() {
-        show(&browser, &Page::new(&server, "public", &path));
+        faults.extend(show(&browser, &Page::new(&server, "public", &path)));
     }
     browser.set_width(DESK);
     sign_in(&browser, &server);
     fill(&browser, &server);
     for path in settings_paths(is_for_organisations) {
         let path = format!("/settings{path}");
-        show(&browser, &Page::new(&server, "admin", &path));
+        faults.extend(show(&browser, &Page::new(&server, "admin", &path)));
     }
     browser.set_width(DESK);
     operators::sign_in(&browser, &server);
     for path in settings_paths(is_for_operators) {
         let path = format!("/settings{path}");
-        show(&browser, &Page::new(&server, "operator", &path));
+        faults.extend(show(&browser, &Page::new(&server, "operator", &path)));
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
