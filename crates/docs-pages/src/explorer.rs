@@ -19,9 +19,9 @@ use super::assets;
 use crate::documents::{Link, navigation};
 use crate::page_location::{DocsLocation, html};
 
-/// The explorer sets inline styles, which contain `data:` images.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-                      font-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// The style of Swagger UI contains `data:` images.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// The name of the page.
 const PAGE: &str = "index.html";
 

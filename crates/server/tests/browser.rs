@@ -7,6 +7,7 @@ mod browser {
     mod axe;
     mod documents;
     mod driver;
+    mod explorer;
     mod look;
     mod migrate;
     mod openid;
