@@ -92,8 +92,12 @@ fn time_element(time: DateTime<Utc>, words: &str) -> String {
     format!("<time datetime=\"{full}\" title=\"{title}\">{words}</time>")
 }
 
-/// A name as HTML that a browser may break after `_`, `.` and `/`.
+/// The length of a name that fits a line of a table on a telephone, in bytes.
+const SHORT_NAME: usize = 24;
+
+/// A name as HTML. A browser may break a long one after `_`, `.` and `/`, and nowhere else.
 pub fn breakable(name: &str) -> String {
+    let is_long = name.len() > SHORT_NAME;
     let mut html = String::with_capacity(name.len());
     for character in name.chars() {
         match character {
@@ -104,7 +108,7 @@ pub fn breakable(name: &str) -> String {
             '\'' => html.push_str("&#39;"),
             character => html.push(character),
         }
-        if matches!(character, '_' | '.' | '/') {
+        if is_long && matches!(character, '_' | '.' | '/') {
             html.push_str("<wbr>");
         }
     }
@@ -133,7 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn breakable_name_is_escaped_and_breaks_after_separators() {
-        assert_eq!(breakable("a_b/<c>.d"), "a_<wbr>b/<wbr>&lt;c&gt;.<wbr>d");
+    fn long_name_is_escaped_and_breaks_after_separators() {
+        assert_eq!(
+            breakable("degrees_attributes[0].<subject>"),
+            "degrees_<wbr>attributes[0].<wbr>&lt;subject&gt;"
+        );
+        assert_eq!(breakable("a_b"), "a_b");
     }
 }

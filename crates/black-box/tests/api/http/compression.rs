@@ -179,7 +179,7 @@ fn files_of_pages_are_cached_for_good_at_addresses_with_their_digest() {
     addresses.dedup();
     assert_eq!(
         addresses.len(),
-        7,
+        6,
         "the versions share their files: {addresses:#?}"
     );
     for address in addresses {
