@@ -28,7 +28,7 @@ struct ErrorPage {
     text: &'static str,
 }
 
-/// The pages of a listener, to which its error pages link.
+/// The pages of a listener. Its error pages link to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListenerPages {
     /// The documents.

@@ -35,7 +35,7 @@ pub enum SettingsLink {
     Here,
     /// At another site.
     At(Arc<str>),
-    /// They are not served, or their address is not known.
+    /// Not served, or at an unknown address.
     Nowhere,
 }
 

@@ -18,7 +18,7 @@ use super::settings::{open_until, sign_in};
 
 const DESK: u32 = 1_280;
 const PHONE: u32 = 375;
-/// The colour scheme in which axe-core examines the page at each width. Contrast depends on the
+/// The colour scheme of the page at each width while axe-core examines it. Contrast depends on the
 /// scheme and everything else on the width, so two of four pictures suffice.
 const EXAMINED: [(u32, &str); 2] = [(DESK, "light"), (PHONE, "dark")];
 /// The part of a page in its picture, in pixels from the top.
