@@ -1,8 +1,8 @@
 //! `GET /docs/assets/<digest>/<name>`: the files that the pages load. They are embedded in the
 //! program.
 //!
-//! The style sheet is [`http_kit::responses::style`]. The files of the explorer are compressed at
-//! build time.
+//! The style sheet and the icon are in [`http_kit::responses::style`]. The files of Swagger UI are
+//! compressed at build time.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,18 +19,24 @@ use http_kit::paths;
 use http_kit::responses::shared_content::SharedContent;
 use http_kit::responses::style;
 
-/// The files of the explorer that are the same for every version, with their media types.
-const EXPLORER: [(&str, &str); 6] = [
-    ("favicon-16x16.png", "image/png"),
-    ("favicon-32x32.png", "image/png"),
-    ("index.css", CSS),
+/// The files of Swagger UI, with their media types.
+const SWAGGER_UI: [(&str, &str); 2] = [
     ("swagger-ui-bundle.js", JAVASCRIPT),
-    ("swagger-ui-standalone-preset.js", JAVASCRIPT),
     ("swagger-ui.css", CSS),
 ];
+/// Our own files of the explorer.
+const EXPLORER: [(&str, &str, &str); 2] = [
+    ("explorer.css", CSS, include_str!("explorer/explorer.css")),
+    (
+        "explorer.js",
+        JAVASCRIPT,
+        include_str!("explorer/explorer.js"),
+    ),
+];
 const CSS: &str = "text/css; charset=utf-8";
+const SVG: &str = "image/svg+xml";
 /// The media type of scripts.
-pub(super) const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// For addresses with a digest: one year, the customary maximum (RFC 9111, section 5.2.2.1; RFC
 /// 8246).
@@ -46,27 +52,25 @@ struct Asset {
 }
 
 static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
-    let style = Asset {
-        media_type: CSS,
-        content: style::CONTENT.clone(),
-    };
-    let explorer = EXPLORER.into_iter().filter_map(|(name, media_type)| {
-        let content = part_of_explorer(name, &Arc::new(Config::new([""])))?;
-        Some((
-            name,
-            Asset {
-                media_type,
-                content,
-            },
-        ))
-    });
-    explorer.chain([(style::NAME, style)]).collect()
+    let mut assets = BTreeMap::from([
+        (style::NAME, Asset::new(CSS, style::CONTENT.clone())),
+        (style::ICON_NAME, Asset::new(SVG, style::ICON.clone())),
+    ]);
+    for (name, media_type, text) in EXPLORER {
+        let content = SharedContent::new(Bytes::from_static(text.as_bytes()));
+        assets.insert(name, Asset::new(media_type, content));
+    }
+    for (name, media_type) in SWAGGER_UI {
+        if let Some(content) = swagger_ui_file(name) {
+            assets.insert(name, Asset::new(media_type, content));
+        }
+    }
+    assets
 });
 
-/// Returns the file of the explorer with this name; `None` if there is no such file. `config` is
-/// inserted into the files that contain a configuration.
-pub(super) fn part_of_explorer(name: &str, config: &Arc<Config<'static>>) -> Option<SharedContent> {
-    let file = serve(name, Arc::clone(config)).ok()??;
+/// Returns the file of Swagger UI with this name; `None` if there is no such file.
+fn swagger_ui_file(name: &str) -> Option<SharedContent> {
+    let file = serve(name, Arc::new(Config::new([""]))).ok()??;
     Some(match file.bytes {
         Cow::Borrowed(gzip) if file.gzpipped => SharedContent::compressed(gzip),
         Cow::Borrowed(plain) => SharedContent::new(Bytes::from_static(plain)),
@@ -102,6 +106,13 @@ pub(super) fn by_name(name: &str, request: &HttpRequest) -> Option<HttpResponse>
 }
 
 impl Asset {
+    fn new(media_type: &'static str, content: SharedContent) -> Self {
+        Self {
+            media_type,
+            content,
+        }
+    }
+
     fn response(&self, request: &HttpRequest, caching: &str) -> HttpResponse {
         let headers = [
             (CONTENT_TYPE, self.media_type),
@@ -135,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn explorer_files_are_complete_and_compressed() {
-        for (name, _) in EXPLORER {
+    fn files_of_swagger_ui_are_complete_and_compressed() {
+        for (name, _) in SWAGGER_UI {
             let content = &ASSETS
                 .get(name)
                 .unwrap_or_else(|| panic!("{name} is not part of the explorer"))

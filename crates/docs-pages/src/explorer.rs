@@ -1,7 +1,6 @@
-//! `GET /docs/<version>/`: an interactive page with the OpenAPI document of a version. All files
-//! are served by this program; the page sends no request to another host.
-
-use std::sync::Arc;
+//! `GET /docs/<version>/`: an interactive page with the OpenAPI document of a version (Swagger UI).
+//! All files are served by this program; the page sends no request to another host. The reader's
+//! token stays in the browser.
 
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
@@ -15,25 +14,25 @@ use gateway::routes::read_only;
 use gateway::state::GatewayState;
 use http_kit::paths::{self, OpenApiDocument};
 use http_kit::responses::page::HTML;
-use utoipa_swagger_ui::Config;
 
-use super::assets::{self, JAVASCRIPT};
+use super::assets;
 use crate::documents::{Link, navigation};
-use crate::page_location::html;
+use crate::page_location::{DocsLocation, html};
 
-/// The explorer sets inline styles, which contain `data:` images.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-                      font-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// The style of Swagger UI contains `data:` images.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// The name of the page.
 const PAGE: &str = "index.html";
-/// The script with the address of the OpenAPI document.
-const INITIALIZER: &str = "swagger-initializer.js";
 
-/// The page. The template names the files like the explorer does.
+/// The page. The template names its files without their digests.
 #[derive(Template)]
 #[template(path = "pages/explorer.html")]
 struct Explorer {
+    place: DocsLocation,
     label: Label,
+    /// The path of the version below `/api`.
+    base: String,
     /// Links for readers without scripts.
     documents: Vec<Link>,
     openapi: String,
@@ -48,16 +47,9 @@ pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
             .finish();
         std::future::ready(reply)
     };
-    // Disables validation by an external service.
-    let config = Config::new([OpenApiDocument::Complete.versioned_path(label)])
-        .validator_url("none")
-        .deep_linking(true)
-        .display_request_duration(true)
-        .default_models_expand_depth(0);
-    let config = Arc::new(config);
     let state = state.clone();
     let file = move |request: HttpRequest| {
-        let response = answer(&state, label, &config, &request);
+        let response = answer(&state, label, &request);
         std::future::ready(
             response.unwrap_or_else(|failure| failure.response_without_version().into()),
         )
@@ -71,35 +63,27 @@ pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
 fn answer(
     state: &GatewayState,
     label: Label,
-    config: &Arc<Config<'static>>,
     request: &HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let name = request.match_info().get("file").unwrap_or_default();
-    let (name, media_type) = match name {
-        "" | PAGE => (PAGE, HTML),
-        INITIALIZER => (INITIALIZER, JAVASCRIPT),
+    if !["", PAGE].contains(&name) {
         // Pages from a browser's cache load the other files by name.
-        name => return assets::by_name(name, request).ok_or(ApiError::NotFound(Missing::Path)),
-    };
-    let address = format!("{}/{name}", paths::documentation(label));
+        return assets::by_name(name, request).ok_or(ApiError::NotFound(Missing::Path));
+    }
+    let address = format!("{}/{PAGE}", paths::documentation(label));
     let content = state.contents.get(&address, || {
-        if name == PAGE {
-            let documents = navigation(label, None);
-            let page = html(&Explorer {
-                label,
-                documents,
-                openapi: OpenApiDocument::Complete.versioned_path(label),
-            });
-            return page
-                .map(|page| with_addresses(page).into_bytes())
-                .map_err(ApiError::UnwritablePage);
-        }
-        let part =
-            assets::part_of_explorer(name, config).ok_or(ApiError::NotFound(Missing::Path))?;
-        Ok(part.plain().to_vec())
+        let page = html(&Explorer {
+            place: DocsLocation::Explorer(label),
+            label,
+            base: label.base_path(),
+            documents: navigation(label, None),
+            openapi: OpenApiDocument::Complete.versioned_path(label),
+        });
+        page.map(|page| with_addresses(page).into_bytes())
+            .map_err(ApiError::UnwritablePage)
     })?;
     let headers = [
-        (CONTENT_TYPE, media_type),
+        (CONTENT_TYPE, HTML),
         (CACHE_CONTROL, "no-cache"),
         (CONTENT_SECURITY_POLICY, POLICY),
         (REFERRER_POLICY, "no-referrer"),

@@ -13,7 +13,7 @@ use http_kit::responses::page::{day, tagged_page};
 use http_kit::responses::shared_content::SharedContentCache;
 use versions::REMOVED;
 
-use crate::documents::{Document, Link, address, navigation};
+use crate::documents::{Document, Link, address};
 use crate::page_location::{DocsLocation, html};
 
 #[derive(Template)]
@@ -27,7 +27,9 @@ struct Index {
     newest: Label,
     /// The newest released version; if there is none, the newest version.
     usual: Label,
+    /// The addresses of the guide and the explorer of the newest version.
     guide: String,
+    explorer: String,
     /// The scheme and host of the reader's request.
     origin: &'static str,
 }
@@ -35,15 +37,10 @@ struct Index {
 struct Listed {
     label: Label,
     tags: Vec<Tag>,
-    base: String,
     since: Option<String>,
     deprecated_on: Option<String>,
     sunset_on: Option<String>,
-    documents: Vec<Link>,
-    documentation: String,
-    release_notes: String,
-    openapi: String,
-    openapi_client: String,
+    links: Vec<Link>,
     migration_guide: Option<String>,
 }
 
@@ -114,9 +111,38 @@ fn index(versions: &Versions, newest: Label) -> Index {
             .collect(),
         newest,
         usual,
-        guide: address(usual, Document::Guide, None),
+        guide: address(newest, Document::Guide, None),
+        explorer: explorer(newest),
         origin: ORIGIN,
     }
+}
+
+/// Returns the links to the documents of a version that readers need first. The pages of the
+/// version lead to the others.
+fn links(label: Label) -> Vec<Link> {
+    let named = [
+        ("Guide", address(label, Document::Guide, None)),
+        ("Explorer", explorer(label)),
+        ("Fields", address(label, Document::Fields, None)),
+        ("Release notes", paths::release_notes(label)),
+        ("OpenAPI", OpenApiDocument::Complete.versioned_path(label)),
+        (
+            "OpenAPI for generators",
+            OpenApiDocument::Client.versioned_path(label),
+        ),
+    ];
+    named
+        .into_iter()
+        .map(|(words, address)| Link {
+            words: words.to_owned(),
+            address,
+            is_here: false,
+        })
+        .collect()
+}
+
+fn explorer(label: Label) -> String {
+    format!("{}/", paths::documentation(label))
 }
 
 fn listed(version: &ApiVersion, newest: Label) -> Listed {
@@ -143,15 +169,10 @@ fn listed(version: &ApiVersion, newest: Label) -> Listed {
     Listed {
         label,
         tags: [state].into_iter().chain(is_newest).chain(ends).collect(),
-        base: label.base_path(),
         since: publication.since.map(day),
         deprecated_on: publication.deprecated_on.map(day),
         sunset_on: publication.sunset_on.map(day),
-        documents: navigation(label, None),
-        documentation: paths::documentation(label),
-        release_notes: paths::release_notes(label),
-        openapi: OpenApiDocument::Complete.versioned_path(label),
-        openapi_client: OpenApiDocument::Client.versioned_path(label),
+        links: links(label),
         migration_guide: (label != newest).then(|| paths::migration_guide(label, newest)),
     }
 }

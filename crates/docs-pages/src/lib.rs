@@ -54,6 +54,8 @@ mod search;
 mod translate;
 mod version_notes;
 
+pub use self::not_found::{ListenerPages, no_settings_page, not_found_page, with_error_pages};
+
 /// Number of concurrent translations, and number of translations that may wait. A translation can
 /// occupy a processor.
 const TRANSLATIONS: (usize, usize) = (2, 8);
@@ -108,8 +110,11 @@ pub fn configure(
         .fold(scope, actix_web::Scope::service)
         .wrap(from_fn(not_found::as_page));
     let address_rate_limit = state.page_rate_limit.clone();
-    config.service(scope.wrap(from_fn(move |request, next| {
+    let scope = scope.wrap(from_fn(move |request, next| {
         limit_pages(address_rate_limit.clone(), request, next)
+    }));
+    config.service(scope.wrap(from_fn(|request, next| {
+        with_error_pages(ListenerPages::Documents, request, next)
     })));
     config.service(home(paths::DOCS));
 }

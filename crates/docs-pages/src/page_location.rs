@@ -14,6 +14,8 @@ pub(super) enum DocsLocation {
     Written,
     /// A document of a version.
     Document(Label),
+    /// The explorer of a version.
+    Explorer(Label),
     /// The search in the documents of a version.
     Search(Label),
     /// The page for status 404.
@@ -24,9 +26,14 @@ impl DocsLocation {
     /// Returns the version whose documents are shown.
     pub(super) fn version(self) -> Option<Label> {
         match self {
-            Self::Document(label) | Self::Search(label) => Some(label),
+            Self::Document(label) | Self::Explorer(label) | Self::Search(label) => Some(label),
             Self::Index | Self::Migrate | Self::Written | Self::Missing => None,
         }
+    }
+
+    /// Whether the page is an explorer.
+    pub(super) fn is_explorer(self) -> bool {
+        matches!(self, Self::Explorer(_))
     }
 
     /// Whether the page is the search.

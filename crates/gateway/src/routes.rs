@@ -43,11 +43,17 @@ pub fn configure_descriptions(config: &mut ServiceConfig, state: &GatewayState) 
     configure_openapi_documents(config, state);
 }
 
-/// Configures the reply to every other path.
-pub fn configure_not_found(config: &mut ServiceConfig, state: &GatewayState) {
+/// Configures the reply to every other path. `page` returns the reply for a browser, or `None` for
+/// a program, which gets the error as JSON.
+pub fn configure_not_found<P>(config: &mut ServiceConfig, state: &GatewayState, page: P)
+where
+    P: Fn(&HttpRequest) -> Option<HttpResponse> + Clone + 'static,
+{
     let state = Rc::new(state.clone());
     config.default_service(web::to(move |request: HttpRequest| {
-        std::future::ready(not_found(&state, &request, ProblemForm::Errors))
+        let reply =
+            page(&request).unwrap_or_else(|| not_found(&state, &request, ProblemForm::Errors));
+        std::future::ready(reply)
     }));
 }
 

@@ -3,6 +3,7 @@
 pub mod authentication;
 pub mod body;
 pub mod client_address;
+pub mod media_types;
 pub mod methods;
 pub mod preferences;
 pub mod request_id;

@@ -1,5 +1,7 @@
 //! State shared by the API, the documentation pages and the settings pages of one server.
 
+use std::sync::Arc;
+
 use docs_pages::translation_limit;
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
@@ -21,6 +23,20 @@ pub struct AppState {
     pub long_jobs: LongJobs,
     /// State of the settings pages, if they are served.
     pub settings: Option<SettingsPages>,
+    /// The site of the settings pages, such as `https://register.example`, if they have another
+    /// listener.
+    pub settings_site: Option<Arc<str>>,
+}
+
+/// Where the settings pages are, as seen from a listener.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsLink {
+    /// On the listener.
+    Here,
+    /// At another site.
+    At(Arc<str>),
+    /// Not served, or at an unknown address.
+    Nowhere,
 }
 
 impl AppState {
@@ -33,6 +49,17 @@ impl AppState {
             translations: translation_limit(),
             long_jobs: LongJobs::default(),
             settings: (environment == Environment::Sandbox).then(SettingsPages::default),
+            settings_site: None,
+        }
+    }
+
+    /// Returns where the settings pages are.
+    #[must_use]
+    pub fn settings_link(&self) -> SettingsLink {
+        match (&self.settings, &self.settings_site) {
+            (Some(_), _) => SettingsLink::Here,
+            (None, Some(site)) => SettingsLink::At(Arc::clone(site)),
+            (None, None) => SettingsLink::Nowhere,
         }
     }
 

@@ -1,15 +1,22 @@
 //! The routes of each listener: the adapters of all versions, the documentation pages and the
 //! settings pages.
 
-use actix_web::web::ServiceConfig;
+use actix_web::guard::fn_guard;
+use actix_web::http::header::LOCATION;
+use actix_web::middleware::from_fn;
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use docs_pages::{ListenerPages, no_settings_page, not_found_page, with_error_pages};
+use http_kit::paths;
+use http_kit::requests::media_types::prefers_html;
 
-use crate::app_state::AppState;
+use crate::app_state::{AppState, SettingsLink};
 
 /// Configures the main listener with all routes of the register.
 pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     gateway::routes::configure(config, &state.gateway);
     configure_pages(config, state);
-    gateway::routes::configure_not_found(config, &state.gateway);
+    configure_not_found(config, state);
 }
 
 /// Configures a separate listener for settings pages, with the documents that they link to and the
@@ -17,7 +24,7 @@ pub fn configure(config: &mut ServiceConfig, state: &AppState) {
 pub fn configure_settings(config: &mut ServiceConfig, state: &AppState) {
     gateway::routes::configure_descriptions(config, &state.gateway);
     configure_pages(config, state);
-    gateway::routes::configure_not_found(config, &state.gateway);
+    configure_not_found(config, state);
 }
 
 /// Configures the operators' pages on the operator listener, with the files that they load.
@@ -33,10 +40,44 @@ fn configure_pages(config: &mut ServiceConfig, state: &AppState) {
 
 fn configure_settings_pages(config: &mut ServiceConfig, state: &AppState) {
     if let Some(settings) = &state.settings {
-        settings_pages::configure(
-            config,
-            &state.gateway,
-            &settings.clone().with_long_jobs(state.long_jobs.clone()),
-        );
+        let gateway = state.gateway.clone();
+        let settings = settings.clone().with_long_jobs(state.long_jobs.clone());
+        let scope = web::scope("")
+            .guard(fn_guard(|request| {
+                request.head().uri.path().starts_with(paths::SETTINGS)
+            }))
+            .wrap(from_fn(|request, next| {
+                with_error_pages(ListenerPages::Settings, request, next)
+            }))
+            .configure(move |config| settings_pages::configure(config, &gateway, &settings));
+        config.service(scope);
     }
+}
+
+/// Configures the reply to every other path: a page for browsers, JSON for programs.
+fn configure_not_found(config: &mut ServiceConfig, state: &AppState) {
+    let settings = state.settings_link();
+    gateway::routes::configure_not_found(config, &state.gateway, move |request| {
+        page_for_unknown_path(request, &settings)
+    });
+}
+
+/// Returns the reply of a browser's request for a path without content. `/settings` leads to the
+/// settings where they have another address. Returns `None` for a program.
+fn page_for_unknown_path(request: &HttpRequest, settings: &SettingsLink) -> Option<HttpResponse> {
+    let pages = match settings {
+        SettingsLink::Here => ListenerPages::All,
+        SettingsLink::At(site) if request.path() == paths::SETTINGS => {
+            let lead = HttpResponse::TemporaryRedirect()
+                .insert_header((LOCATION, format!("{site}{}", paths::SETTINGS)))
+                .finish();
+            return prefers_html(request).then_some(lead);
+        }
+        SettingsLink::Nowhere if request.path() == paths::SETTINGS => {
+            return no_settings_page(request);
+        }
+        SettingsLink::At(_) => ListenerPages::All,
+        SettingsLink::Nowhere => ListenerPages::Documents,
+    };
+    not_found_page(request, pages)
 }

@@ -7,11 +7,13 @@ mod browser {
     mod axe;
     mod documents;
     mod driver;
+    mod explorer;
     mod look;
     mod mailing;
     mod migrate;
     mod openid;
     mod operators;
+    mod pictures;
     mod reports;
     mod resources;
     mod served;

@@ -9,11 +9,14 @@ use actix_web::http::header::{
 use actix_web::{HttpRequest, HttpResponse};
 use chrono::{DateTime, NaiveDate, Utc};
 
+use domain::values::iso_8601::timestamp;
+
 use crate::responses::etag;
 use crate::responses::shared_content::{Condition, SharedContent, conditional};
 
-/// Nothing is loaded but the style, from here; nothing is run; no other page frames this one.
-const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// Nothing is loaded but the style and the icon, from here; nothing is run; no other page frames
+/// this one.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// To be requested again each time.
 const FRESH: &str = "no-cache";
@@ -73,7 +76,72 @@ pub fn short_time(time: DateTime<Utc>) -> String {
     time.format("%-d %b, %H:%M").to_string()
 }
 
+/// A recent time as HTML: the short time, with the full time for programs and as title.
+pub fn time(time: DateTime<Utc>) -> String {
+    time_element(time, &short_time(time))
+}
+
+/// Like [`time`], but with the year, for entries that are kept for years.
+pub fn time_with_year(time: DateTime<Utc>) -> String {
+    time_element(time, &time.format("%-d %b %Y, %H:%M").to_string())
+}
+
+fn time_element(time: DateTime<Utc>, words: &str) -> String {
+    let full = timestamp(time);
+    let title = time.format("%Y-%m-%d %H:%M:%S UTC");
+    format!("<time datetime=\"{full}\" title=\"{title}\">{words}</time>")
+}
+
+/// The length of a name that fits a line of a table on a telephone, in bytes.
+const SHORT_NAME: usize = 24;
+
+/// A name as HTML. A browser may break a long one after `_`, `.` and `/`, and nowhere else.
+pub fn breakable(name: &str) -> String {
+    let is_long = name.len() > SHORT_NAME;
+    let mut html = String::with_capacity(name.len());
+    for character in name.chars() {
+        match character {
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '&' => html.push_str("&amp;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            character => html.push(character),
+        }
+        if is_long && matches!(character, '_' | '.' | '/') {
+            html.push_str("<wbr>");
+        }
+    }
+    html
+}
+
 /// A day as people write it.
 pub fn day(day: NaiveDate) -> String {
     day.format("%-d %B %Y").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone as _;
+
+    use super::*;
+
+    #[test]
+    fn time_has_short_words_and_the_full_time() {
+        let at = Utc.with_ymd_and_hms(2026, 11, 26, 11, 37, 5).unwrap();
+        assert_eq!(
+            time(at),
+            "<time datetime=\"2026-11-26T11:37:05.000Z\" title=\"2026-11-26 11:37:05 UTC\">26 Nov, 11:37</time>"
+        );
+        assert!(time_with_year(at).contains(">26 Nov 2026, 11:37<"));
+    }
+
+    #[test]
+    fn long_name_is_escaped_and_breaks_after_separators() {
+        assert_eq!(
+            breakable("degrees_attributes[0].<subject>"),
+            "degrees_<wbr>attributes[0].<wbr>&lt;subject&gt;"
+        );
+        assert_eq!(breakable("a_b"), "a_b");
+    }
 }

@@ -14,6 +14,9 @@ use crate::responses::shared_content::SharedContent;
 /// The name of the style among the files.
 pub const NAME: &str = "style.css";
 
+/// The name of the icon among the files.
+pub const ICON_NAME: &str = "favicon.svg";
+
 /// Stands before the digest in addresses. Another one makes browsers fetch every file again.
 const EDITION: &str = "2-";
 
@@ -21,10 +24,21 @@ const EDITION: &str = "2-";
 pub static CONTENT: LazyLock<SharedContent> =
     LazyLock::new(|| SharedContent::new(Bytes::from_static(include_str!("style.css").as_bytes())));
 
+/// The icon of all pages, as SVG.
+pub static ICON: LazyLock<SharedContent> = LazyLock::new(|| {
+    SharedContent::new(Bytes::from_static(include_str!("favicon.svg").as_bytes()))
+});
+
 /// The address of the style, for pages.
 #[must_use]
 pub fn address() -> String {
     paths::asset(&digest(&CONTENT), NAME)
+}
+
+/// The address of the icon, for pages.
+#[must_use]
+pub fn icon_address() -> String {
+    paths::asset(&digest(&ICON), ICON_NAME)
 }
 
 /// The digest of content, as it stands in addresses.

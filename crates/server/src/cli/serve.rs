@@ -7,6 +7,7 @@ pub(super) mod settings;
 
 use std::net::TcpListener;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::rt;
@@ -288,7 +289,10 @@ impl Serve {
         let gateway = state.gateway.with_versions(versions, lists);
         let state = AppState { gateway, ..state };
         let settings_with_api = placement.is_with_api().then(|| settings.clone());
-        let state = self.app_state(state, service.limits, settings_with_api)?;
+        let state = AppState {
+            settings_site: served.settings.as_deref().map(Arc::from),
+            ..self.app_state(state, service.limits, settings_with_api)?
+        };
         let introduction = if self.demo {
             let api_site = startup::site(scheme, address);
             let sites = DemoSites {

@@ -9,13 +9,15 @@ use std::net::TcpListener;
 use std::rc::Rc;
 use std::time::Duration;
 
-use actix_web::dev::ServerHandle;
+use actix_web::body::{EitherBody, MessageBody};
+use actix_web::dev::{ServerHandle, ServiceRequest, ServiceResponse};
 use actix_web::guard::fn_guard;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use actix_web::middleware::from_fn;
+use actix_web::middleware::{Condition, Next, from_fn};
 use actix_web::web::ServiceConfig;
-use actix_web::{App, HttpResponse, HttpServer, rt, web};
+use actix_web::{App, Error, HttpResponse, HttpServer, rt, web};
+use docs_pages::{ListenerPages, with_error_pages};
 use gateway::error::{ApiError, Missing, no_memory};
 use gateway::routes::{home, read_only};
 use gateway::state::GatewayState;
@@ -129,8 +131,10 @@ impl OperatorListener {
             host: listener.local_addr()?.to_string(),
         };
         let app = move || {
+            let has_pages = self.pages.is_some();
             App::new()
                 .app_data(address.clone())
+                .wrap(Condition::new(has_pages, from_fn(show_errors)))
                 .configure(|config| self.configure_routes(config))
         };
         let server = HttpServer::new(app)
@@ -229,6 +233,14 @@ impl OperatorListener {
             (Err(()), Err(())) => Err(NotReady::Database),
         }
     }
+}
+
+/// Shows errors as pages to browsers.
+async fn show_errors<B: MessageBody>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    with_error_pages(ListenerPages::Settings, request, next).await
 }
 
 async fn in_time(query: impl Future<Output = Result<(), StorageError>>) -> Result<(), ()> {

@@ -228,6 +228,25 @@ impl Browser {
         }
     }
 
+    /// Takes a picture of the page from its top, as PNG in base64.
+    pub(crate) fn picture(&self, width: u32, height: u32) -> String {
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        let params = json!({ "clip": clip, "captureBeyondViewport": true });
+        let command = json!({ "cmd": "Page.captureScreenshot", "params": params });
+        self.post("/goog/cdp/execute", &command)["data"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// Sets the colour scheme that the page is asked for: `light` or `dark`.
+    pub(crate) fn set_colour_scheme(&self, scheme: &str) {
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        let params = json!({ "features": [feature] });
+        let command = json!({ "cmd": "Emulation.setEmulatedMedia", "params": params });
+        self.post("/goog/cdp/execute", &command);
+    }
+
     /// Sets the width of the page in pixels.
     pub(crate) fn set_width(&self, pixels: u32) {
         let metrics = json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 600 });

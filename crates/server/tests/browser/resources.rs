@@ -79,19 +79,22 @@ fn require_answered(addresses: &BTreeSet<String>) {
     }
 }
 
-/// Opens every page of the settings that these users can have on the listener, by the table of
-/// routes.
-fn walk_settings(browser: &Browser, site: &str, is_for: fn(Access) -> bool) {
-    let mut linked = BTreeSet::new();
+/// The paths of all pages of the settings that these users can have, by the table of routes.
+pub(crate) fn settings_paths(is_for: fn(Access) -> bool) -> Vec<String> {
     let is_page = |route: &&Route| {
         route.method == Method::Get && is_for(route.access()) && !route.path.ends_with(".csv")
     };
-    for route in ROUTES.iter().filter(is_page) {
-        let path = route
-            .path
-            .replace("{id}", "1")
-            .replace("{ukprn}", "10099999")
-            .replace("{secret}", "x");
+    let path = |route: &Route| {
+        let path = route.path.replace("{id}", "1");
+        path.replace("{ukprn}", "10099999").replace("{secret}", "x")
+    };
+    ROUTES.iter().filter(is_page).map(path).collect()
+}
+
+/// Opens every page of the settings that these users can have on the listener.
+fn walk_settings(browser: &Browser, site: &str, is_for: fn(Access) -> bool) {
+    let mut linked = BTreeSet::new();
+    for path in settings_paths(is_for) {
         let page = format!("{site}/settings{path}");
         browser.open(&page);
         require_loaded(browser, &page);
@@ -133,14 +136,14 @@ fn walk_documents(browser: &Browser, site: &str) -> BTreeSet<String> {
     seen
 }
 
-fn is_for_organisations(access: Access) -> bool {
+pub(crate) fn is_for_organisations(access: Access) -> bool {
     match access {
         Access::Public | Access::SignedIn | Access::Organisation | Access::Admin => true,
         Access::Operator => false,
     }
 }
 
-fn is_for_operators(access: Access) -> bool {
+pub(crate) fn is_for_operators(access: Access) -> bool {
     match access {
         Access::Public | Access::SignedIn | Access::Operator => true,
         Access::Organisation | Access::Admin => false,

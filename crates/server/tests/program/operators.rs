@@ -294,6 +294,61 @@ fn operator_listener_serves_files_and_pages_like_the_public_one() {
 }
 
 #[test]
+fn browsers_get_error_pages_on_the_listener_of_operators() {
+    let place = Workplace::migrated();
+    let server = serve(&place, &[]);
+    let agent = browser();
+    for (method, path, status) in [
+        ("GET", "/nothing", 404),
+        ("GET", "/docs", 404),
+        ("POST", "/metrics", 405),
+        ("GET", "/settings/sign-out", 405),
+    ] {
+        let url = format!("{}{path}", server.operators);
+        let (got, _, page) = reply(&agent, method, &url, Some(("Accept", "text/html")));
+        let page = String::from_utf8(page).unwrap();
+        assert_eq!(got, status, "{method} {path}");
+        assert!(
+            page.starts_with("<!DOCTYPE html>"),
+            "{method} {path}: {page}"
+        );
+        assert!(page.contains("href=\"/settings\"") && !page.contains("href=\"/docs\""));
+        let (got, _, error) = reply(&agent, method, &url, None);
+        let error = String::from_utf8(error).unwrap();
+        assert_eq!(got, status, "{method} {path}");
+        assert!(
+            error.starts_with("{\"errors\":"),
+            "{method} {path}: {error}"
+        );
+    }
+    server.stop();
+}
+
+#[test]
+fn settings_link_of_documents_leads_to_the_listener_of_settings() {
+    let place = Workplace::migrated();
+    let site = "https://settings.example";
+    for (arguments, expected) in [
+        (
+            &["--settings", "127.0.0.1:0", "--settings-url", site][..],
+            307,
+        ),
+        (&["--settings", "off"], 404),
+    ] {
+        let server = serve(&place, arguments);
+        let url = format!("{}/settings", server.public);
+        let (status, headers, _) = reply(&browser(), "GET", &url, Some(("Accept", "text/html")));
+        assert_eq!(status, expected, "{arguments:?}");
+        let location = headers.iter().find(|(name, _)| name == "location");
+        let location = location.map(|(_, address)| address.as_str());
+        let lead = format!("{site}/settings");
+        assert_eq!(location, (expected == 307).then_some(lead.as_str()));
+        assert_eq!(reply(&browser(), "GET", &url, None).0, 404);
+        server.stop();
+    }
+}
+
+#[test]
 fn operator_pages_can_be_beside_organisation_pages_or_nowhere() {
     let place = Workplace::migrated();
     for (arguments, public, operators) in [

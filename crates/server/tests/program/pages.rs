@@ -21,7 +21,7 @@ fn address_that_reads_too_many_pages_gets_retry_after() {
     let pages = [
         "/docs".to_owned(),
         "/docs/style.css".to_owned(),
-        format!("/docs/{label}/swagger-initializer.js"),
+        format!("/docs/{label}/explorer.js"),
         "/docs/nothing".to_owned(),
         "/api/versions".to_owned(),
         format!("/api/{label}/openapi.json"),

@@ -4,7 +4,6 @@
 
 use askama::Template;
 use chrono::NaiveDate;
-use domain::values::iso_8601::timestamp;
 use storage::records::erasure::Erasure;
 use storage::records::history::Entry;
 use storage::session::Session;
@@ -41,7 +40,6 @@ struct HistoryPage {
 }
 
 struct Line {
-    at: String,
     by: String,
     entry: Entry,
 }
@@ -104,10 +102,6 @@ impl From<Entry> for Line {
             // The change came from the server, or the entry is older than the record of users.
             (None, None) => "operator".to_owned(),
         };
-        Self {
-            at: timestamp(entry.changed_at),
-            by,
-            entry,
-        }
+        Self { by, entry }
     }
 }

@@ -1,7 +1,6 @@
 //! Reports on imported files, for operators: the counts of rows, and the refused rows.
 
 use askama::Template;
-use domain::values::iso_8601::timestamp;
 use storage::observations::imports::{ImportRecord, RefusedLine};
 use storage::session::Session;
 
@@ -26,7 +25,6 @@ struct Imports {
 struct Import {
     frame: Frame,
     import: ImportRecord,
-    at: String,
     refused: Vec<RefusedLine>,
     /// The number of refused rows whose reasons are not stored.
     others: u64,
@@ -64,7 +62,6 @@ pub(crate) fn show(
         .saturating_sub(u64::try_from(refused.len()).unwrap_or(u64::MAX));
     Reply::page(&Import {
         frame,
-        at: timestamp(import.at),
         import,
         refused,
         others,

@@ -1,7 +1,6 @@
 //! The registry queue: trainees waiting for a teacher reference number or an award, and since when.
 
 use askama::Template;
-use domain::values::iso_8601::timestamp;
 use form_urlencoded::Serializer;
 use http_kit::paths;
 use storage::error::{Refusal, StorageError};
@@ -36,7 +35,6 @@ struct Queue<'a> {
 
 struct Line {
     entry: QueueEntry,
-    since: String,
     /// Whole days of waiting.
     days: i64,
     /// The address of the form that performs the registry action.
@@ -96,7 +94,6 @@ pub(crate) fn list(
         Awaited::Award => "award",
     };
     let line = |entry: QueueEntry| Line {
-        since: timestamp(entry.since),
         days: (now - entry.since).num_days(),
         form: address_with(
             "/trainee",

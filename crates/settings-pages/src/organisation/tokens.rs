@@ -5,6 +5,7 @@ use adapter_kit::Served;
 use askama::Template;
 use chrono::{Days, NaiveDate, TimeDelta};
 use domain::values::iso_8601::read_date;
+use http_kit::paths;
 use http_kit::responses::page::day;
 use storage::accounts::tokens::{MAX_NAME_CHARS, NewToken, Rotation, TokenRecord, expiry_dates};
 use storage::accounts::users::SignedIn;
@@ -65,6 +66,9 @@ struct Shown<'a> {
     /// API is unknown here.
     tries: Vec<String>,
     has_addresses: bool,
+    /// The address of the explorer that can send requests with the token; `None` if the listener
+    /// has no API.
+    explorer: Option<String>,
 }
 
 #[derive(Template)]
@@ -180,8 +184,11 @@ fn shown(
     };
     let address = |served: &Served| format!("{site}{}/info", served.version.label.base_path());
     let tries = request.versions.iter().rev().map(address).collect();
+    let explorer = |served: &Served| format!("{}/", paths::documentation(served.version.label));
+    let explorer = has_addresses.then(|| request.versions.newest().map(explorer));
     Reply::page(&Shown {
         frame,
+        explorer: explorer.flatten(),
         token: token.reveal(),
         record,
         old,

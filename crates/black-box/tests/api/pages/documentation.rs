@@ -49,7 +49,7 @@ fn every_page_keeps_to_itself() {
         assert_eq!(
             page.header("content-security-policy"),
             Some(
-                "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
             )
         );
         assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
@@ -96,7 +96,9 @@ fn list_shows_every_version_with_its_dates_and_links() {
     for version in SERVED {
         let label = version.label;
         for address in [
-            format!("/docs/{label}"),
+            format!("/docs/{label}/"),
+            format!("/docs/{label}/guide"),
+            format!("/docs/{label}/fields"),
             format!("/docs/versions/{label}"),
             format!("/api/{label}/openapi.json"),
         ] {
@@ -449,6 +451,56 @@ fn missing_page_is_html_for_browsers_and_json_for_programs() {
 }
 
 #[test]
+fn browser_gets_a_page_for_unknown_paths_outside_the_api() {
+    let register = Register::start();
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let page = register
+        .request("GET", "/nothing")
+        .header("Accept", browser)
+        .page()
+        .is(404);
+    for link in ["href=\"/docs\"", "href=\"/settings\""] {
+        assert!(page.text.contains(link), "{link}: {}", page.text);
+    }
+    assert_eq!(page.header("vary"), Some("Accept"));
+    for path in ["/api/nothing", "/api/v9/info"] {
+        let request = register.request("GET", path).header("Accept", browser);
+        request.send().error(404, "NotFound");
+    }
+    let program = register.request("GET", "/nothing").header("Accept", "*/*");
+    program.send().error(404, "NotFound");
+}
+
+#[test]
+fn browser_gets_a_page_for_a_method_that_settings_do_not_have() {
+    let register = Register::start();
+    let page = register
+        .request("GET", "/settings/sign-out")
+        .header("Accept", "text/html")
+        .page()
+        .is(405);
+    assert_eq!(page.header("allow"), Some("POST, OPTIONS"));
+    assert!(
+        page.text
+            .contains("<h1>This address does not accept the request</h1>")
+    );
+}
+
+#[test]
+fn pages_have_an_icon_and_follow_the_colour_scheme() {
+    let register = Register::start();
+    for path in ["/docs", "/settings/sign-in"] {
+        let page = get(&register, path).is(200).text;
+        assert!(page.contains("<meta name=\"color-scheme\" content=\"light dark\">"));
+        let icon = page.split("rel=\"icon\"").nth(1).unwrap();
+        let icon = icon.split("href=\"").nth(1).unwrap();
+        let icon = get(&register, icon.split('"').next().unwrap()).is(200);
+        assert_eq!(icon.header("content-type"), Some("image/svg+xml"));
+        assert!(icon.text.starts_with("<svg"), "{}", icon.text);
+    }
+}
+
+#[test]
 fn each_explorer_has_a_title_and_document_links_without_scripts() {
     let register = Register::start();
     for served in SERVED.iter() {
@@ -458,12 +510,19 @@ fn each_explorer_has_a_title_and_document_links_without_scripts() {
             format!("<title>API explorer for {label} - "),
             "<html lang=\"en-GB\">".to_owned(),
             "name=\"viewport\"".to_owned(),
-            format!("<h1>Trainee Register API {label}</h1>"),
+            format!("<h1>API explorer for {label}</h1>"),
             format!("<a href=\"/docs/{label}/guide\">"),
             format!("<a href=\"/api/{label}/openapi.json\">"),
         ] {
             assert!(page.contains(&part), "{part}: {page}");
         }
-        assert!(!page.contains("\"./swagger-ui"), "{page}");
+        assert_eq!(page.matches("<h1").count(), 1);
+        assert!(!page.contains("\"./"), "{page}");
+        assert!(
+            !page.contains("<style") && !page.contains("<script>"),
+            "{page}"
+        );
+        // A token cannot become part of an address, even without scripts.
+        assert!(page.contains("id=\"token\"") && !page.contains("name=\"token\""));
     }
 }

@@ -64,7 +64,7 @@ fn every_link_of_every_page_leads_somewhere() {
         }
         let page = get(&register, &address);
         assert!(
-            [200, 308].contains(&page.status),
+            [200, 303, 308].contains(&page.status),
             "{address}: {}",
             page.status
         );

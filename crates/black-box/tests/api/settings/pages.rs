@@ -17,7 +17,7 @@ pub(super) fn keeps_to_itself(page: &Page) {
     assert_eq!(
         page.header("content-security-policy"),
         Some(
-            "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         )
     );
     for (name, value) in [

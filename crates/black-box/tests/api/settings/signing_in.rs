@@ -194,7 +194,7 @@ fn whoever_has_several_sessions_sees_them_and_ends_one() {
         "{page}"
     );
     assert!(
-        page.contains("2026-10-05T09:10:00.000Z (this session)")
+        page.contains(">5 Oct, 09:10</time> (this session)")
             && page.contains("/settings/sessions/1/end"),
         "{page}"
     );

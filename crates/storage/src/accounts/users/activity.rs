@@ -58,7 +58,7 @@ pub enum ActivityKind {
 }
 
 impl ActivityKind {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::TokenIssued,
         Self::TokenRotated,
         Self::TokenRevoked,
