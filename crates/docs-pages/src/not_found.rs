@@ -6,6 +6,7 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{Accept, Header as _, HeaderValue, VARY};
 use actix_web::middleware::Next;
+use adapter_kit::{Label, Versions};
 use askama::Template;
 use gateway::error::page;
 use http_kit::responses::page::Keep;
@@ -16,14 +17,18 @@ use crate::page_location::{DocsLocation, html};
 #[template(path = "pages/not_found.html")]
 struct NotFound {
     place: DocsLocation,
+    /// The served versions, newest first.
+    versions: Vec<Label>,
 }
 
-/// Replaces a response with status 404 by a page if the client accepts HTML.
+/// Replaces a response with status 404 by a page that lists the versions, if the client accepts
+/// HTML.
 ///
 /// # Errors
 ///
 /// Returns the errors of the inner service.
 pub(super) async fn as_page<B: MessageBody>(
+    versions: &'static Versions,
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B, BoxBody>>, Error> {
@@ -43,6 +48,11 @@ pub(super) async fn as_page<B: MessageBody>(
         Keep::Fresh,
         html(&NotFound {
             place: DocsLocation::Missing,
+            versions: versions
+                .iter()
+                .rev()
+                .map(|served| served.version.label)
+                .collect(),
         }),
     );
     missing

@@ -10,6 +10,8 @@ pub(super) enum DocsLocation {
     Index,
     /// The page that translates a body.
     Migrate,
+    /// The page about the move from one version to another.
+    Move,
     /// Release notes, a migration guide or a difference.
     Written,
     /// A document of a version.
@@ -25,7 +27,7 @@ impl DocsLocation {
     pub(super) fn version(self) -> Option<Label> {
         match self {
             Self::Document(label) | Self::Search(label) => Some(label),
-            Self::Index | Self::Migrate | Self::Written | Self::Missing => None,
+            Self::Index | Self::Migrate | Self::Move | Self::Written | Self::Missing => None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! settings pages.
 
 use actix_web::web::ServiceConfig;
+use docs_pages::SettingsLink;
 
 use crate::app_state::AppState;
 
@@ -27,7 +28,12 @@ pub fn configure_operator_pages(config: &mut ServiceConfig, state: &AppState) {
 }
 
 fn configure_pages(config: &mut ServiceConfig, state: &AppState) {
-    docs_pages::configure(config, &state.gateway, &state.translations);
+    let settings = if state.settings.is_some() {
+        SettingsLink::Served
+    } else {
+        SettingsLink::Missing
+    };
+    docs_pages::configure(config, &state.gateway, &state.translations, settings);
     configure_settings_pages(config, state);
 }
 
