@@ -344,7 +344,7 @@ fn problem_about_a_name_links_to_the_move_pages() {
     every_version(|api| {
         let label = api.version.label;
         let created = api.create(api.example());
-        let foreign = api.served().other_names.trainee.refused;
+        let foreign = &api.served().other_names.trainee.refused;
         let Some((name, _)) = foreign.first() else {
             return;
         };

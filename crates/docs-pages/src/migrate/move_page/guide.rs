@@ -5,7 +5,8 @@ use adapter_kit::{Label, Served};
 use domain::Lists;
 use version_tools::Difference;
 use version_tools::difference::{
-    Change, ChangeDetail, CodesChange, CodesChangeKind, Effect, FieldChange, FieldChangeKind,
+    Change, ChangeDetail, CodeName, CodesChange, CodesChangeKind, Effect, FieldChange,
+    FieldChangeKind,
 };
 
 use super::super::endpoints::{self, ChangeKind};
@@ -70,13 +71,6 @@ impl Step {
             section: None,
         }
     }
-
-    fn with_section(self, anchor: &'static str, heading: &'static str) -> Self {
-        Self {
-            section: Some((anchor, heading)),
-            ..self
-        }
-    }
 }
 
 impl Guide {
@@ -114,7 +108,10 @@ impl Guide {
             (_, Effect::ReadDifferently) => self.responses.push(Row::new(change)),
             (ChangeDetail::Rule(_), _) => self.rules.push(Row::new(change)),
             (ChangeDetail::Codes(codes), _) if codes.change == CodesChangeKind::Refused => {
-                self.ended_codes.extend(ended_codes(codes, self));
+                let (from, to) = (self.from, self.to);
+                let ended = codes.codes.iter();
+                self.ended_codes
+                    .extend(ended.map(|code| EndedCode::new(code, codes, from, to)));
             }
             (_, Effect::Refused | Effect::RecordedDifferently) => {
                 self.requests.push(Row::new(change));
@@ -158,50 +155,13 @@ impl Guide {
     /// which the readiness report is about.
     pub(super) fn steps(&self, is_newest: bool) -> Vec<Step> {
         let Self { from, to, .. } = self;
-        let mut steps = vec![
-            Step::new(format!(
+        let mut steps = vec![Step {
+            words: format!(
                 "Convert one body of each kind that you send, and note its problems in {to}."
-            ))
-            .with_section("convert", "Conversion"),
-        ];
-        if !self.renames.is_empty() {
-            steps.push(
-                Step::new("Rename the fields in your requests and responses.".to_owned())
-                    .with_section("renamed-fields", "Renamed fields"),
-            );
-        }
-        if !self.rules.is_empty() {
-            steps.push(
-                Step::new(format!(
-                    "Check the values that you send against the rules of {to}."
-                ))
-                .with_section("rules", "Required fields and stricter rules"),
-            );
-        }
-        if !self.ended_codes.is_empty() {
-            steps.push(
-                Step::new(format!("Replace the codes that {to} refuses."))
-                    .with_section("ended-codes", "Ended codes"),
-            );
-        }
-        if !self.requests.is_empty() {
-            steps.push(
-                Step::new("Change your other requests.".to_owned())
-                    .with_section("requests", "Other changed requests"),
-            );
-        }
-        if !self.responses.is_empty() {
-            steps.push(
-                Step::new("Change how you read responses.".to_owned())
-                    .with_section("responses", "Other changed responses"),
-            );
-        }
-        if self.has_old_endpoints() {
-            steps.push(
-                Step::new("Replace removed and deprecated endpoints.".to_owned())
-                    .with_section("endpoints", "Endpoints"),
-            );
-        }
+            ),
+            section: Some(("convert", "Conversion")),
+        }];
+        steps.extend(self.steps_about_sections());
         steps.push(Step::new(format!(
             "Send your requests to {} with the header \"Prefer: validate-only, handling=strict\". \
              {to} checks them and stores nothing.",
@@ -220,13 +180,57 @@ impl Guide {
         steps
     }
 
+    /// Returns a step for each section with changes that need work.
+    fn steps_about_sections(&self) -> impl Iterator<Item = Step> {
+        let sections = [
+            (
+                !self.renames.is_empty(),
+                "Rename the fields in your requests and responses.".to_owned(),
+                ("renamed-fields", "Renamed fields"),
+            ),
+            (
+                !self.rules.is_empty(),
+                format!(
+                    "Check the values that you send against the rules of {}.",
+                    self.to
+                ),
+                ("rules", "Required fields and stricter rules"),
+            ),
+            (
+                !self.ended_codes.is_empty(),
+                format!("Replace the codes that {} refuses.", self.to),
+                ("ended-codes", "Ended codes"),
+            ),
+            (
+                !self.requests.is_empty(),
+                "Change your other requests.".to_owned(),
+                ("requests", "Other changed requests"),
+            ),
+            (
+                !self.responses.is_empty(),
+                "Change how you read responses.".to_owned(),
+                ("responses", "Other changed responses"),
+            ),
+            (
+                self.has_old_endpoints(),
+                "Replace removed and deprecated endpoints.".to_owned(),
+                ("endpoints", "Endpoints"),
+            ),
+        ];
+        let needed = sections.into_iter().filter(|(is_needed, _, _)| *is_needed);
+        needed.map(|(_, words, section)| Step {
+            words,
+            section: Some(section),
+        })
+    }
+
     fn has_old_endpoints(&self) -> bool {
         self.endpoints
             .iter()
             .any(|change| matches!(change.kind, ChangeKind::Removed | ChangeKind::Deprecated))
     }
 
-    /// Counts the endpoints with a kind of change, in words; `None` if there are none.
+    /// Returns the number of endpoints with each kind of change that occurs, in words.
     pub(super) fn endpoint_counts(&self) -> Vec<String> {
         let kinds = [
             (ChangeKind::Removed, "removed"),
@@ -261,30 +265,25 @@ impl Row {
     }
 }
 
-/// Returns a row for each code that the target version refuses.
-fn ended_codes(change: &CodesChange, guide: &Guide) -> Vec<EndedCode> {
-    let Guide { from, to, .. } = guide;
-    let row = |code: &version_tools::difference::CodeName| {
+impl EndedCode {
+    fn new(code: &CodeName, change: &CodesChange, from: Label, to: Label) -> Self {
         let successor = change
             .successors
             .iter()
             .find(|successor| successor.ended == code.code);
-        let instead = successor.map_or_else(
-            || {
-                format!(
-                    "{to} has no code in its place. Keep using {from} for records with this code."
-                )
-            },
-            |successor| format!("{}.", capitalised(&successor.advice)),
-        );
-        EndedCode {
+        let instead = match successor {
+            Some(successor) => format!("{}.", capitalised(&successor.advice)),
+            None => format!(
+                "{to} has no code in its place. Keep using {from} for records with this code."
+            ),
+        };
+        Self {
             code: code.code.clone(),
             name: code.name.clone(),
             fields: change.fields.clone(),
             instead: inline_html(&instead),
         }
-    };
-    change.codes.iter().map(row).collect()
+    }
 }
 
 /// Returns a clause as the beginning of a sentence.
