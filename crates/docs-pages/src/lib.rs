@@ -54,6 +54,8 @@ mod search;
 mod translate;
 mod version_notes;
 
+pub use page_location::SettingsLink;
+
 /// Number of concurrent translations, and number of translations that may wait. A translation can
 /// occupy a processor.
 const TRANSLATIONS: (usize, usize) = (2, 8);
@@ -69,23 +71,6 @@ pub(crate) const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub fn translation_limit() -> ConcurrencyLimit {
     let (running, waiting) = TRANSLATIONS;
     ConcurrencyLimit::new(running, waiting, MAX_TRANSLATION_WAIT)
-}
-
-/// Whether the listener of the pages also serves the settings of organisations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SettingsLink {
-    /// The pages can link to the settings.
-    Served,
-    /// The listener has no settings.
-    Missing,
-}
-
-impl SettingsLink {
-    /// Returns the address of the page with the readiness of the reader's organisation, if this
-    /// listener serves it.
-    fn readiness(self) -> Option<&'static str> {
-        (self == Self::Served).then_some(paths::READINESS)
-    }
 }
 
 /// Configures the scope `/docs`.

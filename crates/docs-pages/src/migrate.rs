@@ -25,9 +25,8 @@ use serde_json::Value;
 use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
 use versions::REMOVED;
 
-use crate::SettingsLink;
 use crate::documents::Link;
-use crate::page_location::{DocsLocation, html};
+use crate::page_location::{DocsLocation, SettingsLink, html};
 
 mod endpoints;
 mod example;
@@ -398,8 +397,10 @@ impl Migrate {
         let from = chosen
             .or(versions.iter().next())
             .map(|served| served.version);
-        let example = from
-            .and_then(|version| Some((version.label, example::selected(&form, version, lists)?)));
+        let example = from.and_then(|version| {
+            let example = example::body(version, form.body_kind()?, lists)?;
+            Some((version.label, example))
+        });
         if let Some((_, example)) = &example {
             form.set(FormField::Body, format!("{example:#}"));
         }

@@ -2,6 +2,7 @@
 
 use adapter_kit::Label;
 use askama::Template;
+use http_kit::paths;
 
 /// The current page, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,23 @@ impl DocsLocation {
     /// Whether the page is the search.
     pub(super) fn is_search(self) -> bool {
         matches!(self, Self::Search(_))
+    }
+}
+
+/// Whether the listener of the pages also serves the settings of organisations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsLink {
+    /// The pages can link to the settings.
+    Served,
+    /// The listener has no settings.
+    Missing,
+}
+
+impl SettingsLink {
+    /// Returns the address of the page with the readiness of the reader's organisation, if this
+    /// listener serves it.
+    pub(super) fn readiness(self) -> Option<&'static str> {
+        (self == Self::Served).then_some(paths::READINESS)
     }
 }
 

@@ -16,9 +16,8 @@ use http_kit::paths;
 use http_kit::responses::page::Keep;
 use version_tools::documents::contract::slug;
 
-use crate::SettingsLink;
 use crate::documents::{Document, Link, address, navigation};
-use crate::page_location::{DocsLocation, html};
+use crate::page_location::{DocsLocation, SettingsLink, html};
 
 mod index;
 mod pages;

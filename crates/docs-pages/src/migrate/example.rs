@@ -9,10 +9,8 @@ use serde_json::Value;
 use version_tools::openapi::examples;
 use version_tools::translate::BodyKind;
 
-use super::form::Form;
-
 /// Returns the example of a kind of body; without a kind, a request for a new trainee.
-fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
+pub(super) fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
     if kind.direction == Some(Direction::Reply) {
         return serde_json::to_value(Data {
             data: View::trainee(version, &fixtures::example::trainee(), lists),
@@ -20,12 +18,6 @@ fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
         .ok();
     }
     examples::request(version, endpoint(version, kind)?)
-}
-
-/// Returns the example of the kind of body that a form selects; `None` if the kind is unknown or the
-/// version has no such body.
-pub(super) fn selected(form: &Form, version: &ApiVersion, lists: &Lists) -> Option<Value> {
-    body(version, form.body_kind()?, lists)
 }
 
 /// Returns the endpoint of the version that accepts this kind of body.

@@ -107,7 +107,9 @@ pub(super) fn with_example(
     mut form: Form,
     page: FormPage,
 ) -> Result<String, askama::Error> {
-    let example = example::selected(&form, pair.from.version, page.lists);
+    let example = form
+        .body_kind()
+        .and_then(|kind| example::body(pair.from.version, kind, page.lists));
     if let Some(example) = &example {
         form.set(FormField::Body, format!("{example:#}"));
     }

@@ -9,8 +9,8 @@ use domain::Lists;
 
 use super::pages::{self, SearchPage};
 use super::renamed::{RenamedField, RenamedFields};
-use crate::SettingsLink;
 use crate::documents::{Document, address, rendered};
+use crate::page_location::SettingsLink;
 
 /// Maximum number of words of a query.
 const MAX_WORDS: usize = 8;

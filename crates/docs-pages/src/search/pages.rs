@@ -3,8 +3,8 @@
 use adapter_kit::Versions;
 use http_kit::paths;
 
-use crate::SettingsLink;
 use crate::migrate::pairs_about;
+use crate::page_location::SettingsLink;
 
 /// A searchable page.
 pub(super) struct SearchPage {
@@ -80,7 +80,7 @@ pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<SearchPage
         kind: "Versions",
         title: "Versions and their dates".to_owned(),
         text: "When each version was released, from when it is deprecated, and its deadline: the \
-               end date on which it is removed."
+               end date, when it is removed."
             .to_owned(),
     });
     for served in versions.iter() {
