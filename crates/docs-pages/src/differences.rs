@@ -57,12 +57,16 @@ fn answer(
         "{} {form:?}",
         paths::differences(from.version.label, to.version.label)
     );
+    let moves: Vec<_> = [(from.version.label, to.version.label)]
+        .into_iter()
+        .filter(|(from, to)| from != to)
+        .collect();
     let content = state.contents.get(&address, || {
         let difference = Difference::between(from, to, state.lists);
         match form {
             Form::Json => serde_json::to_vec(&difference).map_err(ApiError::unwritable),
             Form::Markdown => Ok(difference.markdown().into_bytes()),
-            Form::Page => page_of(&difference.markdown()),
+            Form::Page => page_of(&difference.markdown(), &moves),
         }
     })?;
     let data = |media_type| {

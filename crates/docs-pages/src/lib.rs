@@ -1,5 +1,5 @@
-//! The public pages below `/docs`: documents, differences between versions, migration and the
-//! explorer.
+//! The public pages below `/docs`: documents, differences between versions, moves from one version
+//! to another and the explorer.
 //!
 //! The crate also serves endpoints about the API itself, such as translation. No endpoint needs a
 //! token, shows a stored record or stores anything. This file lists the paths; each resource has
@@ -55,6 +55,7 @@ mod translate;
 mod version_notes;
 
 pub use self::not_found::{ListenerPages, no_settings_page, not_found_page, with_error_pages};
+pub use self::page_location::SettingsLink;
 
 /// Number of concurrent translations, and number of translations that may wait. A translation can
 /// occupy a processor.
@@ -65,7 +66,8 @@ const MAX_TRANSLATION_WAIT: Duration = Duration::from_secs(2);
 /// The version of the program, shown on each page.
 pub(crate) const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Returns the limit of concurrent translations, shared by `/docs/translate` and `/docs/migrate`.
+/// Returns the limit of concurrent translations, shared by `/docs/translate` and the pages with
+/// a form.
 #[must_use]
 pub fn translation_limit() -> ConcurrencyLimit {
     let (running, waiting) = TRANSLATIONS;
@@ -77,6 +79,7 @@ pub fn configure(
     config: &mut ServiceConfig,
     state: &GatewayState,
     translations: &ConcurrencyLimit,
+    settings: SettingsLink,
 ) {
     let scope = web::scope(paths::DOCS)
         .service(index::resource(state))
@@ -92,14 +95,16 @@ pub fn configure(
         .service(differences::resource(state))
         .service(version_notes::resource(state))
         .service(migrate::resource(state, translations))
-        .service(search::resource(state))
+        .service(migrate::move_resource(state, translations, settings))
+        .service(search::resource(state, settings))
         .service(translate::resource(state, translations))
         .default_service(web::to(|| {
             std::future::ready(HttpResponse::from(
                 ApiError::NotFound(Missing::Path).response_without_version(),
             ))
         }));
-    let labels = state.versions.iter().map(|served| served.version.label);
+    let versions = state.versions;
+    let labels = versions.iter().map(|served| served.version.label);
     // These resources come last, because the files of an explorer can have any name.
     let version_resources = labels.flat_map(|label| {
         documents::resources(state, label)
@@ -108,7 +113,9 @@ pub fn configure(
     });
     let scope = version_resources
         .fold(scope, actix_web::Scope::service)
-        .wrap(from_fn(not_found::as_page));
+        .wrap(from_fn(move |request, next| {
+            not_found::as_page(versions, request, next)
+        }));
     let address_rate_limit = state.page_rate_limit.clone();
     let scope = scope.wrap(from_fn(move |request, next| {
         limit_pages(address_rate_limit.clone(), request, next)

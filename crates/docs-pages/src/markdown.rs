@@ -476,6 +476,23 @@ impl<'a> Renderer<'a> {
     }
 }
 
+/// Renders one or more sentences without links as HTML, without a paragraph around them. HTML in the
+/// text is dropped.
+pub(super) fn inline_html(markdown: &str) -> String {
+    let events = Parser::new(markdown).filter(|event| {
+        !matches!(
+            event,
+            Event::Start(Tag::Paragraph)
+                | Event::End(TagEnd::Paragraph)
+                | Event::Html(_)
+                | Event::InlineHtml(_)
+        )
+    });
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, events);
+    html
+}
+
 /// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     let mut html = String::new();

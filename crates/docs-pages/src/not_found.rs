@@ -6,6 +6,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse};
+use adapter_kit::{Label, Versions};
 use askama::Template;
 use gateway::error::page;
 use http_kit::requests::media_types::prefers_html;
@@ -17,6 +18,8 @@ use crate::page_location::{DocsLocation, html};
 #[template(path = "pages/not_found.html")]
 struct NotFound {
     place: DocsLocation,
+    /// The served versions, newest first.
+    versions: Vec<Label>,
 }
 
 /// The page for an error outside the documents.
@@ -49,12 +52,14 @@ impl ListenerPages {
     }
 }
 
-/// Replaces a response with status 404 by a page of the documents if the client prefers HTML.
+/// Replaces a response with status 404 by a page that lists the versions, if the client prefers
+/// HTML.
 ///
 /// # Errors
 ///
 /// Returns the errors of the inner service.
 pub(super) async fn as_page<B: MessageBody>(
+    versions: &'static Versions,
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B, BoxBody>>, Error> {
@@ -72,6 +77,11 @@ pub(super) async fn as_page<B: MessageBody>(
         Keep::Fresh,
         html(&NotFound {
             place: DocsLocation::Missing,
+            versions: versions
+                .iter()
+                .rev()
+                .map(|served| served.version.label)
+                .collect(),
         }),
     );
     vary_by_accept(&mut missing);

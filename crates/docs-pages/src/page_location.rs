@@ -2,6 +2,7 @@
 
 use adapter_kit::Label;
 use askama::Template;
+use http_kit::paths;
 
 /// The current page, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub(super) enum DocsLocation {
     Index,
     /// The page that translates a body.
     Migrate,
+    /// The page about the move from one version to another.
+    Move,
     /// Release notes, a migration guide or a difference.
     Written,
     /// A document of a version.
@@ -27,7 +30,7 @@ impl DocsLocation {
     pub(super) fn version(self) -> Option<Label> {
         match self {
             Self::Document(label) | Self::Explorer(label) | Self::Search(label) => Some(label),
-            Self::Index | Self::Migrate | Self::Written | Self::Missing => None,
+            Self::Index | Self::Migrate | Self::Move | Self::Written | Self::Missing => None,
         }
     }
 
@@ -39,6 +42,23 @@ impl DocsLocation {
     /// Whether the page is the search.
     pub(super) fn is_search(self) -> bool {
         matches!(self, Self::Search(_))
+    }
+}
+
+/// Whether the listener of the pages also serves the settings of organisations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsLink {
+    /// The pages can link to the settings.
+    Served,
+    /// The listener has no settings.
+    Missing,
+}
+
+impl SettingsLink {
+    /// Returns the address of the page with the readiness of the reader's organisation, if this
+    /// listener serves it.
+    pub(super) fn readiness(self) -> Option<&'static str> {
+        (self == Self::Served).then_some(paths::READINESS)
     }
 }
 

@@ -1,5 +1,5 @@
-//! `GET /docs/search?q=&version=`: searches the documents of a version. Uses an index in memory. A
-//! query is neither stored nor logged.
+//! `GET /docs/search?q=&version=`: searches the documents of a version and the names of the pages.
+//! Uses an index in memory. A query is neither stored nor logged.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -12,14 +12,19 @@ use gateway::error::page;
 use gateway::error::{ApiError, Missing};
 use gateway::routes::read_only;
 use gateway::state::GatewayState;
+use http_kit::paths;
 use http_kit::responses::page::Keep;
+use version_tools::documents::contract::slug;
 
-use crate::documents::{Link, navigation};
-use crate::page_location::{DocsLocation, html};
+use crate::documents::{Document, Link, address, navigation};
+use crate::page_location::{DocsLocation, SettingsLink, html};
 
 mod index;
+mod pages;
+mod renamed;
 
 use index::{Excerpt, Index};
+use renamed::RenamedField;
 
 /// Maximum number of characters of a query; further characters are ignored.
 const MAX_QUERY_CHARS: usize = 100;
@@ -35,6 +40,8 @@ struct Search {
     documents: Vec<Link>,
     /// The versions to choose from, newest first.
     versions: Vec<(Label, bool)>,
+    /// The fields of other versions that the query names.
+    renamed: Vec<Renamed>,
     results: Vec<Found>,
     /// The total number of results, including those that are not shown.
     count: usize,
@@ -48,11 +55,22 @@ struct Found {
     excerpt: Excerpt,
 }
 
+/// A field of another version.
+struct Renamed {
+    version: Label,
+    name: &'static str,
+    /// The name in the searched version and the address of its description; `None` if the searched
+    /// version has no such field.
+    now: Option<(&'static str, String)>,
+    /// The address of the page about the move from the other version.
+    move_page: String,
+}
+
 /// The index of each version, created on the first search.
 type Indexes = Arc<BTreeMap<Label, OnceLock<Index>>>;
 
 /// Returns the resource.
-pub(super) fn resource(state: &GatewayState) -> Resource {
+pub(super) fn resource(state: &GatewayState, settings: SettingsLink) -> Resource {
     let state = state.clone();
     let indexes: Indexes = Arc::new(
         state
@@ -62,11 +80,16 @@ pub(super) fn resource(state: &GatewayState) -> Resource {
             .collect(),
     );
     read_only("/search", move |request: HttpRequest| {
-        answer(state.clone(), Arc::clone(&indexes), request)
+        answer(state.clone(), Arc::clone(&indexes), settings, request)
     })
 }
 
-async fn answer(state: GatewayState, indexes: Indexes, request: HttpRequest) -> HttpResponse {
+async fn answer(
+    state: GatewayState,
+    indexes: Indexes,
+    settings: SettingsLink,
+    request: HttpRequest,
+) -> HttpResponse {
     let value = |wanted: &str| {
         let found = form_urlencoded::parse(request.query_string().as_bytes())
             .find(|(name, _)| name == wanted);
@@ -85,17 +108,26 @@ async fn answer(state: GatewayState, indexes: Indexes, request: HttpRequest) -> 
     };
     let query = value("q").trim().to_owned();
     // Creating and searching an index can occupy a processor, so it must not run on this thread.
-    match web::block(move || html(&search(&state, &indexes, served, query))).await {
+    match web::block(move || html(&search(&state, &indexes, settings, served, query))).await {
         Ok(html) => page(StatusCode::OK, Keep::Never, html),
         Err(_) => ApiError::Interrupted.response_without_version().into(),
     }
 }
 
-fn search(state: &GatewayState, indexes: &Indexes, served: &Served, query: String) -> Search {
+fn search(
+    state: &GatewayState,
+    indexes: &Indexes,
+    settings: SettingsLink,
+    served: &Served,
+    query: String,
+) -> Search {
     let label = served.version.label;
-    let make = || Index::new(served, state.versions, state.lists);
+    let make = || Index::new(served, state.versions, state.lists, settings);
     let index = indexes.get(&label).map(|index| index.get_or_init(make));
     let found = index.map(|index| index.find(&query)).unwrap_or_default();
+    let renamed = index
+        .map(|index| index.find_renamed(&query))
+        .unwrap_or_default();
     let result = |entry: &index::Entry| Found {
         address: entry.address(),
         document: entry.document.to_string(),
@@ -112,8 +144,25 @@ fn search(state: &GatewayState, indexes: &Indexes, served: &Served, query: Strin
             .rev()
             .map(|other| (other.version.label, other.version.label == label))
             .collect(),
+        renamed: renamed
+            .into_iter()
+            .map(|field| shown_renamed(field, label))
+            .collect(),
         count: found.len(),
         results: found.into_iter().take(MAX_RESULTS).map(result).collect(),
         query,
+    }
+}
+
+/// Adds the addresses in the searched version to a field of another version.
+fn shown_renamed(field: &RenamedField, label: Label) -> Renamed {
+    let fields = address(label, Document::Fields, None);
+    Renamed {
+        version: field.version,
+        name: field.name,
+        now: field
+            .now
+            .map(|name| (name, format!("{fields}#{}", slug(name)))),
+        move_page: paths::move_page(field.version, label),
     }
 }

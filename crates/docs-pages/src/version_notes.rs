@@ -3,6 +3,7 @@
 
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::{Label, Versions};
 use askama::Template;
 use gateway::error::{ApiError, Missing};
 use gateway::routes::read_only;
@@ -11,7 +12,9 @@ use http_kit::paths;
 use http_kit::responses::page::shared_page;
 use version_tools::documents::files;
 
+use crate::documents::Link;
 use crate::markdown::{Rendered, render};
+use crate::migrate::pairs_about;
 use crate::page_location::{DocsLocation, html};
 
 #[derive(Template)]
@@ -19,6 +22,8 @@ use crate::page_location::{DocsLocation, html};
 struct Written {
     place: DocsLocation,
     title: String,
+    /// Links to the pages about moves that the text is about.
+    moves: Vec<Link>,
     /// HTML from our own text, without any input from clients.
     body: String,
 }
@@ -46,13 +51,31 @@ fn answer(
     let name = name.strip_suffix(".md").unwrap_or(name);
     let content = state.contents.get(&paths::written(name), || {
         let text = files::about_version(name, state.versions, state.lists);
-        page_of(&text.ok_or(ApiError::NotFound(Missing::Path))?)
+        let text = text.ok_or(ApiError::NotFound(Missing::Path))?;
+        page_of(&text, &moves_about(name, state.versions))
     })?;
     Ok(shared_page(request, &content))
 }
 
-/// Renders a Markdown text as a page, without the line that names its generator.
-pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
+/// Returns the moves that a document is about: for release notes, the moves to the version from each
+/// older version, and from it to each newer version; for a migration guide, the move to the newest
+/// version.
+fn moves_about(name: &str, versions: &Versions) -> Vec<(Label, Label)> {
+    let found = versions
+        .iter()
+        .map(|served| served.version.label)
+        .find(|label| files::is_about(name, *label));
+    let newest = versions.newest().map(|served| served.version.label);
+    match (found, newest) {
+        (Some(label), _) if name == label.to_string() => pairs_about(label, versions),
+        (Some(label), Some(newest)) => vec![(label, newest)],
+        (Some(_) | None, _) => Vec::new(),
+    }
+}
+
+/// Renders a Markdown text as a page, without the line that names its generator. The page begins
+/// with links to the pages about `moves`.
+pub(super) fn page_of(markdown: &str, moves: &[(Label, Label)]) -> Result<Vec<u8>, ApiError> {
     let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
     let Rendered {
         title, html: body, ..
@@ -67,6 +90,14 @@ pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
     let html = html(&Written {
         place: DocsLocation::Written,
         title,
+        moves: moves
+            .iter()
+            .map(|(from, to)| Link {
+                words: format!("Move from {from} to {to}"),
+                address: paths::move_page(*from, *to),
+                is_here: false,
+            })
+            .collect(),
         body,
     });
     html.map(String::into_bytes)

@@ -13,9 +13,13 @@ pub const VERSIONS: &str = "/api/versions";
 pub const DOCS: &str = "/docs";
 /// The page that rewrites a body for another version.
 pub const MIGRATE: &str = "/docs/migrate";
+/// The pages about the move from one version to another.
+pub const MOVE: &str = "/docs/move";
 
 /// The pages of an organisation's settings.
 pub const SETTINGS: &str = "/settings";
+/// The page with what a provider has to change for the newest version.
+pub const READINESS: &str = "/settings/readiness";
 
 /// The address of a sign-in link at the site of the settings.
 #[must_use]
@@ -108,7 +112,14 @@ pub fn asset(digest: &str, name: &str) -> String {
     format!("{DOCS}/assets/{digest}/{name}")
 }
 
-/// How to get from one version to another.
+/// The page about the move from one served version to another.
+#[must_use]
+pub fn move_page(from: Label, to: Label) -> String {
+    format!("{MOVE}/{from}/{to}")
+}
+
+/// How to get from one version to another, also from a version that is no longer served. Leads to
+/// [`move_page`] where both are served.
 #[must_use]
 pub fn migration_guide(from: Label, to: Label) -> String {
     format!("{MIGRATE}?from={from}&to={to}")

@@ -30,7 +30,7 @@ pub struct AppState {
 
 /// Where the settings pages are, as seen from a listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingsLink {
+pub enum SettingsAddress {
     /// On the listener.
     Here,
     /// At another site.
@@ -55,11 +55,11 @@ impl AppState {
 
     /// Returns where the settings pages are.
     #[must_use]
-    pub fn settings_link(&self) -> SettingsLink {
+    pub fn settings_address(&self) -> SettingsAddress {
         match (&self.settings, &self.settings_site) {
-            (Some(_), _) => SettingsLink::Here,
-            (None, Some(site)) => SettingsLink::At(Arc::clone(site)),
-            (None, None) => SettingsLink::Nowhere,
+            (Some(_), _) => SettingsAddress::Here,
+            (None, Some(site)) => SettingsAddress::At(Arc::clone(site)),
+            (None, None) => SettingsAddress::Nowhere,
         }
     }
 

@@ -6,11 +6,11 @@ use actix_web::http::header::LOCATION;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use docs_pages::{ListenerPages, no_settings_page, not_found_page, with_error_pages};
+use docs_pages::{ListenerPages, SettingsLink, no_settings_page, not_found_page, with_error_pages};
 use http_kit::paths;
 use http_kit::requests::media_types::prefers_html;
 
-use crate::app_state::{AppState, SettingsLink};
+use crate::app_state::{AppState, SettingsAddress};
 
 /// Configures the main listener with all routes of the register.
 pub fn configure(config: &mut ServiceConfig, state: &AppState) {
@@ -34,7 +34,12 @@ pub fn configure_operator_pages(config: &mut ServiceConfig, state: &AppState) {
 }
 
 fn configure_pages(config: &mut ServiceConfig, state: &AppState) {
-    docs_pages::configure(config, &state.gateway, &state.translations);
+    let settings = if state.settings.is_some() {
+        SettingsLink::Served
+    } else {
+        SettingsLink::Missing
+    };
+    docs_pages::configure(config, &state.gateway, &state.translations, settings);
     configure_settings_pages(config, state);
 }
 
@@ -56,7 +61,7 @@ fn configure_settings_pages(config: &mut ServiceConfig, state: &AppState) {
 
 /// Configures the reply to every other path: a page for browsers, JSON for programs.
 fn configure_not_found(config: &mut ServiceConfig, state: &AppState) {
-    let settings = state.settings_link();
+    let settings = state.settings_address();
     gateway::routes::configure_not_found(config, &state.gateway, move |request| {
         page_for_unknown_path(request, &settings)
     });
@@ -64,20 +69,20 @@ fn configure_not_found(config: &mut ServiceConfig, state: &AppState) {
 
 /// Returns the reply of a browser's request for a path without content. `/settings` leads to the
 /// settings where they have another address. Returns `None` for a program.
-fn page_for_unknown_path(request: &HttpRequest, settings: &SettingsLink) -> Option<HttpResponse> {
+fn page_for_unknown_path(request: &HttpRequest, settings: &SettingsAddress) -> Option<HttpResponse> {
     let pages = match settings {
-        SettingsLink::Here => ListenerPages::All,
-        SettingsLink::At(site) if request.path() == paths::SETTINGS => {
+        SettingsAddress::Here => ListenerPages::All,
+        SettingsAddress::At(site) if request.path() == paths::SETTINGS => {
             let lead = HttpResponse::TemporaryRedirect()
                 .insert_header((LOCATION, format!("{site}{}", paths::SETTINGS)))
                 .finish();
             return prefers_html(request).then_some(lead);
         }
-        SettingsLink::Nowhere if request.path() == paths::SETTINGS => {
+        SettingsAddress::Nowhere if request.path() == paths::SETTINGS => {
             return no_settings_page(request);
         }
-        SettingsLink::At(_) => ListenerPages::All,
-        SettingsLink::Nowhere => ListenerPages::Documents,
+        SettingsAddress::At(_) => ListenerPages::All,
+        SettingsAddress::Nowhere => ListenerPages::Documents,
     };
     not_found_page(request, pages)
 }

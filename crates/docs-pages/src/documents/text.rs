@@ -18,6 +18,7 @@ use version_tools::documents::wording::Wording;
 use version_tools::documents::{GENERATED, lists};
 
 use crate::markdown::{Rendered, render};
+use crate::migrate::pairs_about;
 
 /// The text of the guide to integration.
 const GUIDE: &str = include_str!("../../../../docs/integration.md");
@@ -127,7 +128,8 @@ pub(crate) fn rendered(
         (Document::Contract, Some(name)) => for_page(contract::chapter(name)?.text),
         (Document::Fields, _) => fields(version),
         (Document::Problems, _) => {
-            for_page(&format!("{}\n## Statuses\n\n{}", errors(), statuses()))
+            let text = for_page(&format!("{}\n## Statuses\n\n{}", errors(), statuses()));
+            with_moves(&text, label, versions)
         }
         (Document::Rules, _) => for_page(&rules(versions)),
         (Document::Lists, None) => lists::index(version, codes),
@@ -169,6 +171,42 @@ fn for_page(markdown: &str) -> String {
         let (shown, after) = part.split_once(PAGE.1).unwrap_or((part, ""));
         text + shown.trim_end() + after
     })
+}
+
+/// The first cells of the rows of the problems document about names and codes of other versions. If
+/// several rows begin with a cell, the first one has its anchor.
+const ABOUT_OTHER_VERSIONS: [&str; 4] = [
+    "`other_versions_name`",
+    "`unknown_name`",
+    "`unknown_code`",
+    "422",
+];
+
+/// Adds links to the pages about moves to the rows about other versions.
+fn with_moves(markdown: &str, label: Label, versions: &Versions) -> String {
+    let links: Vec<String> = pairs_about(label, versions)
+        .into_iter()
+        .map(|(from, to)| format!("[{from} to {to}]({})", paths::move_page(from, to)))
+        .collect();
+    if links.is_empty() {
+        return markdown.to_owned();
+    }
+    let links = format!(
+        " <!-- as written -->All changes between versions: {}.<!-- end --> |",
+        links.join(", ")
+    );
+    let mut text = String::with_capacity(markdown.len());
+    let mut cells = ABOUT_OTHER_VERSIONS.to_vec();
+    for line in markdown.lines() {
+        let rows = cells.len();
+        cells.retain(|cell| !line.starts_with(&format!("| {cell} |")));
+        match line.strip_suffix(" |") {
+            Some(row) if cells.len() < rows => text.push_str(&format!("{row}{links}")),
+            Some(_) | None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// The chapter of the contract with the table of statuses.

@@ -9,41 +9,82 @@ use http_kit::responses::page::day;
 pub(super) struct Change {
     /// The method and path.
     pub(super) endpoint: String,
+    /// The kind of the change.
+    pub(super) kind: ChangeKind,
     /// The description of the change.
     pub(super) words: String,
 }
 
+/// The kind of a change, the most severe first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ChangeKind {
+    /// The target version does not have the endpoint.
+    Removed,
+    /// The endpoint is deprecated in the target version.
+    Deprecated,
+    /// The endpoint is deprecated in the source version only.
+    NoLongerDeprecated,
+    /// Only the target version has the endpoint.
+    New,
+}
+
 /// Returns the endpoints that differ between two versions, and the deprecated endpoints of the
-/// target version.
+/// target version, the most severe changes first.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    let replacement = |endpoint: Endpoint| {
-        to.endpoints
-            .replacement(endpoint)
-            .map_or_else(String::new, |other| format!("; use {}", named(other)))
-    };
-    let change = |endpoint: Endpoint| {
-        let words = match (
-            from.endpoints.has(endpoint),
-            to.endpoints.has(endpoint),
-            to.endpoints.deprecation(endpoint),
-        ) {
-            (true, true, Some(deprecation)) => format!(
-                "deprecated in {} from {}; removed in {}{}",
-                to.label,
+    let mut changes: Vec<Change> = Endpoint::ALL
+        .iter()
+        .filter_map(|endpoint| change(*endpoint, from, to))
+        .collect();
+    changes.sort_by_key(|change| change.kind);
+    changes
+}
+
+fn change(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let label = to.label;
+    let (kind, words) = match (
+        from.endpoints.has(endpoint),
+        to.endpoints.has(endpoint),
+        to.endpoints.deprecation(endpoint),
+    ) {
+        (_, true, Some(deprecation)) => (
+            ChangeKind::Deprecated,
+            format!(
+                "deprecated in {label} from {}; removed in {}{}",
                 day(deprecation.since),
                 deprecation.removed_in,
-                replacement(endpoint)
+                instead(to.endpoints.replacement(endpoint))
             ),
-            (true, false, _) => format!("not in {}{}", to.label, replacement(endpoint)),
-            (false, true, _) => format!("new in {}", to.label),
-            (true, true, None) | (false, false, _) => return None,
-        };
-        Some(Change {
-            endpoint: named(endpoint),
-            words,
-        })
+        ),
+        (true, false, _) => (
+            ChangeKind::Removed,
+            format!(
+                "not in {label}{}",
+                instead(to.endpoints.counterpart(endpoint))
+            ),
+        ),
+        (false, true, None) => (
+            ChangeKind::New,
+            format!("new in {label}. {}", endpoint.meaning()),
+        ),
+        (true, true, None) if from.endpoints.deprecation(endpoint).is_some() => (
+            ChangeKind::NoLongerDeprecated,
+            format!("not deprecated in {label}"),
+        ),
+        (true, true, None) | (false, false, _) => return None,
     };
-    Endpoint::ALL.iter().copied().filter_map(change).collect()
+    Some(Change {
+        endpoint: named(endpoint),
+        kind,
+        words,
+    })
+}
+
+/// Returns the end of a sentence that names the endpoint to use instead.
+fn instead(other: Option<Endpoint>) -> String {
+    other.map_or_else(
+        || "; no endpoint replaces it".to_owned(),
+        |other| format!("; use {} instead", named(other)),
+    )
 }
 
 fn named(endpoint: Endpoint) -> String {

@@ -7,16 +7,21 @@ use std::sync::Arc;
 use adapter_kit::{Served, Versions};
 use domain::Lists;
 
+use super::pages::{self, SearchPage};
+use super::renamed::{RenamedField, RenamedFields};
 use crate::documents::{Document, address, rendered};
+use crate::page_location::SettingsLink;
 
 /// Maximum number of words of a query.
 const MAX_WORDS: usize = 8;
 /// Number of characters that an excerpt shows on each side of the match.
 const EXCERPT_CHARS: usize = 90;
 
-/// The searchable blocks of the documents of a version.
+/// The searchable blocks of the documents of a version, and the fields with another name in other
+/// versions.
 pub(super) struct Index {
     entries: Vec<Entry>,
+    renamed: RenamedFields,
 }
 
 /// A searchable block of a document.
@@ -42,14 +47,23 @@ pub(super) struct Excerpt {
 }
 
 impl Index {
-    /// Creates the index of a version.
-    pub(super) fn new(served: &Served, versions: &Versions, lists: &Lists) -> Self {
+    /// Creates the index of a version. The pages come first, so that they come before documents with
+    /// the same score.
+    pub(super) fn new(
+        served: &Served,
+        versions: &Versions,
+        lists: &Lists,
+        settings: SettingsLink,
+    ) -> Self {
         let documents = Document::ALL.into_iter().map(|document| (document, None));
         let parts = Document::ALL.into_iter().flat_map(|document| {
             let parts = document.parts().into_iter();
             parts.map(move |part| (document, Some(part)))
         });
-        let mut entries = Vec::new();
+        let mut entries: Vec<Entry> = pages::all(versions, settings)
+            .into_iter()
+            .map(Entry::from_page)
+            .collect();
         for (document, part) in documents.chain(parts) {
             let Some(rendered) = rendered(document, part, served, versions, lists) else {
                 continue;
@@ -71,7 +85,15 @@ impl Index {
                 text: block.text,
             }));
         }
-        Self { entries }
+        Self {
+            entries,
+            renamed: RenamedFields::new(served, versions, lists),
+        }
+    }
+
+    /// Returns the fields of other versions that a query names, with their names in this version.
+    pub(super) fn find_renamed(&self, query: &str) -> Vec<&RenamedField> {
+        self.renamed.find(query.split_whitespace().take(MAX_WORDS))
     }
 
     /// Returns the entries that contain every word of a query, best first, and at most one entry
@@ -95,6 +117,18 @@ impl Index {
 }
 
 impl Entry {
+    fn from_page(page: SearchPage) -> Self {
+        Self {
+            document: page.kind.into(),
+            page: page.address.into(),
+            anchor: String::new(),
+            title_to_search: page.title.to_lowercase(),
+            text_to_search: page.text.to_lowercase(),
+            title: page.title,
+            text: page.text,
+        }
+    }
+
     /// Returns the score of the entry; `None` if it lacks a word.
     fn score(&self, query: &str, words: &[&str]) -> Option<u32> {
         let mut score = 0;
@@ -219,7 +253,10 @@ mod tests {
             entry("If-Match", "a header"),
             entry("Other", "If-Match"),
         ];
-        let index = Index { entries };
+        let index = Index {
+            entries,
+            renamed: RenamedFields::default(),
+        };
         let found: Vec<String> = index
             .find("if-match HEADER")
             .into_iter()

@@ -99,10 +99,10 @@ pub(super) struct Serve {
     #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY", value_parser = whole::<u32>)]
     registry_delay: Option<u32>,
     /// Percentage of accepted writes to older versions to re-check against the newest version; see
-    /// `version readiness`
-    #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
+    /// `version readiness` [default: 10 in production, 100 in the sandbox]
+    #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE",
         value_parser = between::<u8>(0, 100))]
-    shadow_share: u8,
+    shadow_share: Option<u8>,
     /// Log each provider's requests for `request list`: refused requests for 30 days, and recent
     /// accepted requests
     #[arg(
@@ -133,6 +133,11 @@ enum Switch {
     Off,
 }
 
+/// The default percentage of writes that are checked against the newest version in production.
+const PRODUCTION_SHADOW_SHARE: u8 = 10;
+/// The default percentage in the sandbox, where a developer sends few writes and expects to see each
+/// of them in the readiness report.
+const SANDBOX_SHADOW_SHARE: u8 = 100;
 /// The default delay of the simulated registry in seconds.
 const REGISTRY_DELAY: u32 = 10;
 /// The default number of requests per token and window in production.
@@ -149,6 +154,14 @@ impl Serve {
         Some(RateLimit {
             requests,
             window: Duration::from_secs(self.rate_window.get().into()),
+        })
+    }
+
+    /// The percentage of accepted writes that are checked against the newest version.
+    fn shadow_share(&self, environment: Environment) -> u8 {
+        self.shadow_share.unwrap_or(match environment {
+            Environment::Production => PRODUCTION_SHADOW_SHARE,
+            Environment::Sandbox => SANDBOX_SHADOW_SHARE,
         })
     }
 
@@ -423,9 +436,15 @@ impl Serve {
             versions,
             lists,
             usage,
+            environment,
             ..
         } = &state.gateway;
-        let shadow = ShadowChecks::start(self.shadow_share, versions, lists, usage.clone());
+        let shadow = ShadowChecks::start(
+            self.shadow_share(*environment),
+            versions,
+            lists,
+            usage.clone(),
+        );
         let gateway = GatewayState {
             shadow: shadow.map_err(CommandError::Server)?,
             ..state.gateway

@@ -127,6 +127,16 @@ struct Access {
     is_new: bool,
 }
 
+/// Returns the path of the page about the move from the oldest version to the newest. If there is
+/// only one version, returns the path of the page that translates a body.
+fn move_path(versions: &Versions) -> String {
+    let mut labels = versions.iter().map(|served| served.version.label);
+    match (labels.next(), labels.next_back()) {
+        (Some(oldest), Some(newest)) => paths::move_page(oldest, newest),
+        (_, _) => paths::MIGRATE.to_owned(),
+    }
+}
+
 fn introduction(title: &str, versions: &Versions, sites: DemoSites<'_>, access: &Access) -> String {
     let token = access.token.reveal();
     let mut lines = vec![("Documentation", format!("{}{}", sites.api, paths::DOCS))];
@@ -153,7 +163,7 @@ fn introduction(title: &str, versions: &Versions, sites: DemoSites<'_>, access: 
             format!("curl \"{address}\" -H \"Authorization: Bearer {token}\""),
         ));
     }
-    lines.push(("Move", format!("{}{}", sites.api, paths::MIGRATE)));
+    lines.push(("Move", format!("{}{}", sites.api, move_path(versions))));
     let lines = lines
         .iter()
         .map(|(name, text)| format!("\n  {name:<15}{text}"));

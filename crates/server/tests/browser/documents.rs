@@ -43,7 +43,9 @@ fn pages() -> Vec<String> {
     };
     let others = [
         "/docs".to_owned(),
-        format!("/docs/migrate?from={oldest}&to={newest}"),
+        format!("/docs/migrate?from={newest}&to={newest}"),
+        format!("/docs/move/{oldest}/{newest}"),
+        format!("/docs/move/{newest}/{oldest}"),
         format!("/docs/search?version={oldest}&q=cursor"),
         "/docs/search?q=zzzz".to_owned(),
         format!("/docs/versions/{newest}"),

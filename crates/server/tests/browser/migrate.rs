@@ -1,4 +1,4 @@
-//! The page that rewrites a body: filled in by keyboard, with and without scripts.
+//! The form of the page about a move: filled in by keyboard, with and without scripts.
 
 use serde_json::{Value, json};
 use versions::SERVED;
@@ -25,12 +25,11 @@ fn renamed() -> (&'static str, &'static str) {
 /// Fills in the form by keyboard alone and sends it.
 fn fill_in(browser: &Browser, server: &Server, body: &str) {
     browser.open(&format!("{}/docs/migrate", server.origin));
-    let been = browser.tab_to("from");
+    let been = browser.tab_to("kind");
     assert_eq!(
         been.first().map(String::as_str),
         Some("Skip to the main content")
     );
-    browser.tab_to("kind");
     browser.press(DOWN);
     browser.press(DOWN);
     browser.tab_to("body");
@@ -88,6 +87,13 @@ fn a_body_is_rewritten(scripts: Scripts) {
         json!(1)
     );
     browser.wait_until("document.activeElement.id === 'result'");
+    // The steps can be ticked off.
+    browser.tab_to("step-1");
+    browser.press(" ");
+    assert_eq!(
+        browser.see("document.getElementById('step-1').checked"),
+        json!(true)
+    );
     // The body that is there to copy is the new one.
     let plain: Value =
         serde_json::from_str(&browser.read("document.getElementById('plain').value")).unwrap();

@@ -1,11 +1,15 @@
 //! What providers use and who is ready for the newest version, as an operator asks for it.
 
+use std::thread;
+use std::time::Duration;
+
 use adapter_kit::ApiVersion;
 use chrono::{Datelike as _, Days, NaiveDate, Utc};
 use serde_json::{Value, json};
 use versions::SERVED;
 
-use super::support::{Workplace, agent, execute};
+use super::support::{Workplace, agent, execute, wait_until};
+use super::users;
 
 /// The version that is looked at.
 fn older() -> &'static ApiVersion {
@@ -375,6 +379,57 @@ fn readiness_of_a_version_that_nobody_knows_is_refused() {
         "{}",
         ended.stderr()
     );
+}
+
+#[test]
+fn sandbox_shows_readiness_after_the_first_write() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let ended = place.run(
+        &[
+            "user",
+            "invite",
+            "--provider",
+            "10099999",
+            "--email",
+            "p@example.com",
+        ],
+        None,
+    );
+    let browser = users::browser();
+    let cookie = users::sign_in(&browser, ended.stdout().trim_end());
+    let body: Value = serde_json::from_str(&server::sandbox::demo::example(older())).unwrap();
+    let path = format!("/api/{}/trainees", older().label);
+    assert_eq!(server.send(&agent(), "POST", &path, Some(&body)).0, 201);
+    let page = format!("http://{}/settings/readiness", server.address());
+    let would_accept = format!("{} would accept 100 %", newest().label);
+    wait_until("the write is in the readiness page", || {
+        thread::sleep(Duration::from_millis(500));
+        let text = users::ask(&browser, &page, &cookie, None).text;
+        text.contains(&would_accept) && !text.contains("No writes have been checked yet")
+    });
+}
+
+#[test]
+fn sandbox_checks_every_write_and_an_option_turns_it_off() {
+    for (options, expected) in [(&[][..], 20), (&["--shadow-share", "0"][..], 0)] {
+        let place = Workplace::new();
+        let server = place.serve(options, None);
+        let agent = agent();
+        for number in 0..20 {
+            let mut body: Value =
+                serde_json::from_str(&server::sandbox::demo::example(older())).unwrap();
+            body["data"]["last_name"] = format!("Name {number}").into();
+            let path = format!("/api/{}/trainees", older().label);
+            assert_eq!(server.send(&agent, "POST", &path, Some(&body)).0, 201);
+        }
+        drop(agent);
+        server.stop();
+        let label = older().label.to_string();
+        let ended = place.run(&["version", "readiness", &label, "--output", "json"], None);
+        let told: Value = serde_json::from_str(ended.stdout()).unwrap();
+        assert_eq!(told["writes"]["checked"], expected, "{told}");
+    }
 }
 
 #[test]

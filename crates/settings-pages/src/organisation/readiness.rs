@@ -34,7 +34,7 @@ struct Version {
     help: Vec<Option<String>>,
     /// The address of the page with all differences.
     differences: String,
-    /// The address of the page that converts bodies.
+    /// The address of the page about the move.
     guide: String,
 }
 
@@ -78,7 +78,7 @@ impl Version {
             help: help.collect(),
             usage,
             differences: paths::differences(version, newest),
-            guide: paths::migration_guide(version, newest),
+            guide: paths::move_page(version, newest),
         }))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use adapter_kit::Versions;
+use adapter_kit::{Label, Versions};
 use domain::Lists;
 
 use crate::documents::errors::errors;
@@ -82,6 +82,12 @@ pub fn about_version(name: &str, versions: &Versions, lists: &Lists) -> Option<S
         Some(label) => migration_guide(find(label)?, versions, lists),
         None => Some(release_notes(find(name)?, versions, lists)),
     }
+}
+
+/// Whether a document with this name is about the version: its release notes or its migration guide.
+#[must_use]
+pub fn is_about(name: &str, label: Label) -> bool {
+    name.strip_prefix(GUIDE).unwrap_or(name) == label.to_string()
 }
 
 /// Returns the path of the document about a version with this name.

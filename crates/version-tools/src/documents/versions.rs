@@ -79,7 +79,9 @@ pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> 
     Some(format!(
         "# Migration from {from} to {to}\n\n{GENERATED}\n\n\
          This guide helps you move a client from {from} to {to}. Both versions share the same records, so you can use them\n\
-         side by side during the migration.{}\n\n\
+         side by side during the migration.{}\n\
+         The page `/docs/move/{from}/{to}` of your register has the same changes with steps, dates and a form that converts\n\
+         a body.\n\n\
          {}\n\n\
          Work through the tables in this order. Changes that break nothing can wait.\n\
          Section numbers refer to the contract, `docs/api/README.md`.\n\n\
@@ -87,7 +89,7 @@ pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> 
          ## How to check\n\n\
          - Translate a body from {from} to {to} with `POST /docs/translate`, with\n\
          \x20\x20`trainee-register version translate --from {from} --to {to} FILE` or on the page\n\
-         \x20\x20`/docs/migrate?from={from}&to={to}`. The result lists every lost value and every rule that the body would break.\n\
+         \x20\x20`/docs/move/{from}/{to}`. The result lists every lost value and every rule that the body would break.\n\
          - Send requests to `/api/{to}` with `Prefer: validate-only` to see the result without changing anything.\n\
          - Send requests with `Prefer: handling=strict`, so that unknown names are refused instead of ignored.\n{}",
         where_usable(newest.version),

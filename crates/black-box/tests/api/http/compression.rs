@@ -145,7 +145,10 @@ fn pages_with_forms_are_never_compressed() {
     let form = format!("from={0}&to={0}&kind=detect&body=%7B%7D", SERVED[0].label);
     let pages = [
         register.request("GET", "/docs"),
-        register.request("GET", "/docs/migrate"),
+        register.request(
+            "GET",
+            &format!("/docs/migrate?from={0}&to={0}", SERVED[0].label),
+        ),
         register.request("POST", "/docs/migrate").bytes(form),
     ];
     for page in pages {

@@ -194,7 +194,7 @@ fn pages_report_the_remaining_quota_of_an_address() {
             .is_some_and(|seconds| seconds.parse::<u64>().is_ok())
     );
     assert!(refused.text.contains("too many requests"));
-    register.request("GET", "/docs/migrate").page().is(200);
+    register.request("GET", "/docs/migrate").page().is(308);
 }
 
 /// What a header says of the client, in the request of this number.

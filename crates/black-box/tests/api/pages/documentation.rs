@@ -37,7 +37,12 @@ fn every_page_keeps_to_itself() {
     let (oldest, newest) = oldest_and_newest();
     let pages = [
         get(&register, "/docs").is(200),
-        get(&register, "/docs/migrate").is(200),
+        get(
+            &register,
+            &format!("/docs/migrate?from={newest}&to={newest}"),
+        )
+        .is(200),
+        get(&register, &format!("/docs/move/{oldest}/{newest}")).is(200),
         rewrite(&register, &oldest, &newest, "detect", "{}").is(200),
         rewrite(&register, &oldest, &newest, "detect", "{").is(422),
     ];
@@ -371,11 +376,14 @@ fn the_style_is_kept_by_its_tag() {
 fn pages_answer_their_methods_and_state_them() {
     let register = Register::start();
     let reading = "GET, HEAD, OPTIONS";
+    let (oldest, newest) = oldest_and_newest();
+    let move_page = format!("/docs/move/{oldest}/{newest}");
     for (path, allowed) in [
         ("/docs", reading),
         ("/docs/style.css", reading),
         ("/docs/differences", reading),
         ("/docs/migrate", "GET, HEAD, POST, OPTIONS"),
+        (move_page.as_str(), "GET, HEAD, POST, OPTIONS"),
     ] {
         let refused = register.request("DELETE", path).send();
         refused.error(405, "MethodNotAllowed");

@@ -63,8 +63,10 @@ fn every_link_of_every_page_leads_somewhere() {
             continue;
         }
         let page = get(&register, &address);
+        // The pages of the settings ask the reader to sign in.
+        let is_settings = address.starts_with("/settings");
         assert!(
-            [200, 303, 308].contains(&page.status),
+            [200, 308].contains(&page.status) || is_settings && [303, 307].contains(&page.status),
             "{address}: {}",
             page.status
         );
@@ -73,7 +75,7 @@ fn every_link_of_every_page_leads_somewhere() {
         let is_document = page
             .header("content-type")
             .is_some_and(|media| media.starts_with("text/html"));
-        if !is_document || page.text.contains("swagger-ui") {
+        if !is_document || is_settings || page.text.contains("swagger-ui") {
             continue;
         }
         for link in attributes(&page.text, "href") {
@@ -398,7 +400,10 @@ fn the_search_finds_fields_codes_problems_rules_and_sections() {
                 "keep a mirror current",
                 format!("/docs/{label}/guide#keep-a-mirror-current"),
             ),
-            ("retry-after", format!("/docs/{label}/contract/8-limits")),
+            (
+                "retry-after",
+                format!("/docs/{label}/contract/8-limits#84-request-rate"),
+            ),
         ] {
             let page = search(&register, &label, query).is(200);
             assert!(
@@ -454,7 +459,6 @@ fn no_page_links_to_a_guide_between_identical_versions() {
         let itself = format!("from={0}&to={0}\"", version.label);
         for path in [
             "/docs".to_owned(),
-            "/docs/migrate".to_owned(),
             format!("/docs/versions/{}", version.label),
         ] {
             let page = get(&register, &path).is(200);
@@ -481,15 +485,15 @@ fn rewriting_page_starts_with_an_example_of_the_selection() {
     let newest = SERVED.last().unwrap().label;
     for version in SERVED {
         let example = |kind: &str| {
-            get(
-                &register,
-                &format!(
-                    "/docs/migrate?from={}&to={newest}&kind={kind}",
-                    version.label
-                ),
-            )
-            .is(200)
-            .text
+            let address = format!(
+                "/docs/migrate?from={}&to={newest}&kind={kind}",
+                version.label
+            );
+            let page = get(&register, &address);
+            match page.header("location") {
+                Some(move_page) => get(&register, move_page).is(200).text,
+                None => page.is(200).text,
+            }
         };
         let subject = version
             .inputs

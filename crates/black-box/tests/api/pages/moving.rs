@@ -1,0 +1,382 @@
+//! The pages about moves from one version to another, and the links to them.
+
+use std::collections::BTreeSet;
+
+use adapter_kit::{ApiVersion, Label, Publication, Served, Versions, date};
+use form_urlencoded::Serializer;
+use version_tools::Difference;
+use version_tools::difference::{Change, ChangeDetail, CodesChangeKind, FieldChangeKind};
+use versions::{REMOVED, SERVED};
+
+use super::plain_text;
+use crate::api::support::versions::republished;
+use crate::api::support::{Page, Register, every_version};
+
+fn get(register: &Register, path: &str) -> Page {
+    register.request("GET", path).page()
+}
+
+/// Every ordered pair of two served versions.
+fn pairs() -> Vec<(&'static Served, &'static Served)> {
+    let all = || versions::all().iter();
+    all()
+        .flat_map(|from| all().map(move |to| (from, to)))
+        .filter(|(from, to)| from.version.label != to.version.label)
+        .collect()
+}
+
+fn move_page(from: Label, to: Label) -> String {
+    format!("/docs/move/{from}/{to}")
+}
+
+fn oldest_and_newest() -> (&'static ApiVersion, &'static ApiVersion) {
+    (SERVED[0], SERVED.last().unwrap())
+}
+
+/// Sends the form of a page about a move.
+fn convert(register: &Register, path: &str, kind: &str, body: &str) -> Page {
+    let form = Serializer::new(String::new())
+        .extend_pairs([("kind", kind), ("body", body)])
+        .finish();
+    register
+        .request("POST", path)
+        .bytes(form)
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .page()
+}
+
+/// Returns the row of a table that begins with a name or a code.
+fn row<'a>(page: &'a str, first_cell: &str) -> Option<&'a str> {
+    let cell = format!("><code>{first_cell}</code></th>");
+    let (_, rest) = page.split_once(&cell)?;
+    Some(rest.split_once("</tr>")?.0)
+}
+
+/// Returns what a page has to show of a change, if the page lacks it.
+fn missing(change: &Change, page: &str, text: &str) -> Option<String> {
+    let is_shown = match &change.detail {
+        ChangeDetail::Field(field) => match field.kind {
+            FieldChangeKind::Renamed { before, after } => {
+                row(page, before).is_some_and(|row| row.contains(&format!("<code>{after}</code>")))
+            }
+            _ => text.contains(&plain_markdown(&change.summary)),
+        },
+        ChangeDetail::Codes(codes) if codes.change == CodesChangeKind::Refused => codes
+            .codes
+            .iter()
+            .all(|code| row(page, &code.code).is_some_and(|row| row.contains(&code.name))),
+        ChangeDetail::Endpoint(endpoint) => page.contains(endpoint.endpoint.path()),
+        _ => {
+            text.contains(&plain_markdown(&change.summary))
+                && text.contains(&plain_markdown(&change.advice))
+        }
+    };
+    (!is_shown).then(|| change.to_string())
+}
+
+fn plain_markdown(markdown: &str) -> String {
+    markdown.replace('`', "")
+}
+
+#[test]
+fn move_page_names_every_change_of_the_difference() {
+    let register = Register::start();
+    for (from, to) in pairs() {
+        let path = move_page(from.version.label, to.version.label);
+        let page = get(&register, &path).is(200).text;
+        let text = plain_text(&page);
+        let difference = Difference::between(from, to, domain::Lists::embedded());
+        let missing: Vec<_> = difference
+            .changes
+            .iter()
+            .filter_map(|change| missing(change, &page, &text))
+            .collect();
+        assert_eq!(missing, [] as [String; 0], "{path}");
+        assert!(text.contains(&difference.counted()), "{path}");
+    }
+}
+
+#[test]
+fn every_ended_code_has_a_successor_or_a_sentence() {
+    let register = Register::start();
+    let mut ended = 0;
+    for (from, to) in pairs() {
+        let path = move_page(from.version.label, to.version.label);
+        let page = get(&register, &path).is(200).text;
+        for list in domain::List::ALL {
+            for entry in domain::Lists::embedded().entries(*list) {
+                let accepts =
+                    |served: &Served| served.version.accepted_codes.accepts(*list, &entry.code);
+                if !accepts(from) || accepts(to) {
+                    continue;
+                }
+                ended += 1;
+                let row = row(&page, &entry.code).unwrap();
+                let instead = row.split_once("What to send instead\">").unwrap().1;
+                let expected = match domain::ended_codes::successor(*list, &entry.code) {
+                    Some(domain::ended_codes::Successor::Code(code)) => {
+                        format!("Send <code>{code}</code>")
+                    }
+                    Some(domain::ended_codes::Successor::None { ask }) => {
+                        format!("No code takes its place; ask {ask}.")
+                    }
+                    None => format!("{} has no code in its place.", to.label),
+                };
+                assert!(instead.starts_with(&expected), "{path}: {row}");
+            }
+        }
+    }
+    assert!(ended > 0);
+}
+
+#[test]
+fn summary_counts_link_to_their_sections() {
+    let register = Register::start();
+    let (oldest, newest) = oldest_and_newest();
+    let page = get(&register, &move_page(oldest.label, newest.label)).is(200);
+    let renamed = page.text.matches("data-name=\"Used in\"").count();
+    assert!(renamed > 0);
+    assert!(
+        page.text.contains(&format!(
+            "<a href=\"#renamed-fields\">{renamed} renamed fields</a>"
+        )),
+        "{}",
+        page.text
+    );
+    for anchor in ["rules", "ended-codes", "endpoints", "responses"] {
+        assert!(
+            page.text.contains(&format!("<a href=\"#{anchor}\">")),
+            "{anchor}"
+        );
+        assert!(page.text.contains(&format!("id=\"{anchor}\"")), "{anchor}");
+    }
+}
+
+#[test]
+fn steps_are_check_boxes_with_labels() {
+    let register = Register::start();
+    for (from, to) in pairs() {
+        let page = get(&register, &move_page(from.version.label, to.version.label)).is(200);
+        let steps = page.text.matches("<input type=\"checkbox\"").count();
+        assert!(steps >= 3, "{}", page.text);
+        for step in 1..=steps {
+            assert!(page.text.contains(&format!("id=\"step-{step}\"")));
+            assert!(page.text.contains(&format!("<label for=\"step-{step}\">")));
+        }
+    }
+}
+
+#[test]
+fn deprecated_endpoint_has_its_date_and_successor() {
+    let register = Register::start();
+    for (from, to) in pairs() {
+        let path = move_page(from.version.label, to.version.label);
+        let page = get(&register, &path).is(200).text;
+        for deprecation in to.version.endpoints.deprecated {
+            let endpoint = deprecation.endpoint;
+            let (_, rest) = page
+                .split_once(&format!("{}</code></th>", endpoint.path()))
+                .unwrap();
+            let row = rest.split_once("</tr>").unwrap().0;
+            let successor = to.version.endpoints.replacement(endpoint).unwrap();
+            for words in [
+                deprecation.since.format("%-d %B %Y").to_string(),
+                format!("removed in {}", deprecation.removed_in),
+                successor.path().to_owned(),
+            ] {
+                assert!(row.contains(&words), "{words} in {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn move_page_shows_the_dates_of_both_versions() {
+    let old = republished(
+        SERVED[0],
+        Publication {
+            deprecated_on: Some(date(2026, 9, 1)),
+            sunset_on: Some(date(2027, 9, 1)),
+            ..SERVED[0].publication
+        },
+    );
+    let list = [old, SERVED[1]];
+    let register = Register::with_versions(Box::leak(Box::new(Versions::new(&list))));
+    let page = get(&register, &move_page(old.label, SERVED[1].label)).is(200);
+    for words in ["1 September 2026", "1 September 2027", "No end date is set"] {
+        assert!(page.text.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn form_on_move_page_shows_the_converted_body_there() {
+    let register = Register::start();
+    let (oldest, newest) = oldest_and_newest();
+    let field = domain::TraineeField::course_subject_1;
+    let before = oldest.inputs.trainee.name_of(field).unwrap();
+    let after = newest.inputs.trainee.name_of(field).unwrap();
+    let path = move_page(oldest.label, newest.label);
+    let shown = get(&register, &path).is(200);
+    assert!(
+        shown
+            .text
+            .contains(&format!("<form action=\"{path}\" method=\"post\">"))
+    );
+    assert!(shown.text.contains(&format!("&#34;{before}&#34;: ")));
+    let body = format!("{{\"{before}\": \"100403\", \"email\": \"none\"}}");
+    let page = convert(&register, &path, "update", &body).is(200);
+    assert!(page.text.contains(&format!("renamed to {after}")));
+    assert!(page.text.contains("id=\"renamed-fields\"") && page.text.contains("id=\"steps\""));
+    assert_eq!(page.header("cache-control"), Some("no-store"));
+    let page = convert(&register, &path, "update", "{").is(422);
+    assert!(
+        page.text.contains("<title>Error: Move from ") && page.text.contains("id=\"body-fault\"")
+    );
+}
+
+#[test]
+fn kind_in_the_address_selects_the_example() {
+    let register = Register::start();
+    let (oldest, newest) = oldest_and_newest();
+    let date = oldest
+        .inputs
+        .withdrawal
+        .name_of(domain::WithdrawalField::withdrawal_date)
+        .unwrap();
+    let path = move_page(oldest.label, newest.label);
+    let page = get(&register, &format!("{path}?kind=withdraw")).is(200);
+    assert!(page.text.contains(&format!("&#34;{date}&#34;: ")));
+    assert!(page.text.contains("<option value=\"withdraw\" selected>"));
+}
+
+#[test]
+fn older_address_redirects_to_the_move_page() {
+    let register = Register::start();
+    let (oldest, newest) = oldest_and_newest();
+    let usual = move_page(oldest.label, newest.label);
+    let mut cases = vec![
+        (String::new(), usual.clone()),
+        (
+            "?kind=withdraw".to_owned(),
+            format!("{usual}?kind=withdraw"),
+        ),
+        ("?kind=nothing".to_owned(), usual),
+    ];
+    cases.extend(pairs().into_iter().map(|(from, to)| {
+        (
+            format!("?from={}&to={}", from.label, to.label),
+            move_page(from.version.label, to.version.label),
+        )
+    }));
+    for (query, target) in cases {
+        let reply = get(&register, &format!("/docs/migrate{query}")).is(308);
+        assert_eq!(reply.header("location"), Some(target.as_str()), "{query}");
+        assert_eq!(reply.header("cache-control"), Some("no-cache"), "{query}");
+    }
+}
+
+#[test]
+fn guide_of_removed_version_links_to_a_move_page() {
+    let register = Register::start();
+    let (oldest, newest) = oldest_and_newest();
+    let link = format!("href=\"{}\"", move_page(oldest.label, newest.label));
+    for removed in REMOVED {
+        let path = format!("/docs/migrate?from={}&to={}", removed.label, newest.label);
+        assert!(get(&register, &path).is(200).text.contains(&link), "{path}");
+    }
+}
+
+#[test]
+fn unknown_version_gets_a_page_that_lists_the_versions() {
+    let register = Register::start();
+    let known = SERVED[0].label;
+    for path in [
+        format!("/docs/move/{known}/v1999.9"),
+        format!("/docs/move/nothing/{known}"),
+        format!("/docs/move/{known}/{known}"),
+    ] {
+        for method in ["GET", "POST"] {
+            let page = register
+                .request(method, &path)
+                .header("Accept", "text/html")
+                .page()
+                .is(404);
+            for version in SERVED {
+                let link = format!("<a href=\"/docs/{0}/guide\">{0}</a>", version.label);
+                assert!(page.text.contains(&link), "{path}: {}", page.text);
+            }
+            register
+                .request(method, &path)
+                .send()
+                .error(404, "NotFound");
+        }
+    }
+}
+
+#[test]
+fn documents_about_versions_begin_with_the_move_page() {
+    let register = Register::start();
+    for (from, to) in pairs() {
+        let (from, to) = (from.version.label, to.version.label);
+        let mut paths = vec![format!("/docs/differences/{from}..{to}?format=html")];
+        if from < to {
+            paths.extend([
+                format!("/docs/versions/{from}"),
+                format!("/docs/versions/{to}"),
+            ]);
+        }
+        if Some(to) == SERVED.last().map(|newest| newest.label) {
+            paths.push(format!("/docs/versions/migrating-from-{from}"));
+        }
+        let link = format!("href=\"{}\"", move_page(from, to));
+        for path in paths {
+            let page = get(&register, &path).is(200).text;
+            let at = page
+                .find(&link)
+                .unwrap_or_else(|| panic!("{link} on {path}"));
+            assert!(at < page.find("<h1").unwrap(), "{path}");
+        }
+    }
+}
+
+#[test]
+fn problem_about_a_name_links_to_the_move_pages() {
+    every_version(|api| {
+        let label = api.version.label;
+        let created = api.create(api.example());
+        let foreign = &api.served().other_names.trainee.refused;
+        let Some((name, _)) = foreign.first() else {
+            return;
+        };
+        let body = serde_json::json!({ "data": { *name: "x" } });
+        let reply = api.send("PATCH", &created.path(), body).is(422);
+        let help = reply.header("link").unwrap();
+        let (path, anchor) = help[1..].split_once('#').unwrap();
+        let anchor = anchor.split_once('>').unwrap().0;
+        assert_eq!(anchor, "other_versions_name");
+        let page = get(api.register, path).is(200).text;
+        for anchor in [anchor, "unknown_code", "status-422"] {
+            let (_, rest) = page.split_once(&format!("<tr id=\"{anchor}\">")).unwrap();
+            let row = rest.split_once("</tr>").unwrap().0;
+            let others: BTreeSet<Label> = SERVED.iter().map(|other| other.label).collect();
+            for other in others.into_iter().filter(|other| *other != label) {
+                let (from, to) = (other.min(label), other.max(label));
+                let link = format!("<a href=\"{}\">{from} to {to}</a>", move_page(from, to));
+                assert!(row.contains(&link), "{link} in {row}");
+            }
+        }
+    });
+}
+
+#[test]
+fn readiness_is_linked_from_moves_to_the_newest_version() {
+    let register = Register::start();
+    let newest = SERVED.last().unwrap().label;
+    for (from, to) in pairs() {
+        let page = get(&register, &move_page(from.version.label, to.version.label)).is(200);
+        assert_eq!(
+            page.text.contains("<a href=\"/settings/readiness\">"),
+            to.version.label == newest
+        );
+    }
+}
