@@ -69,7 +69,10 @@ fn configure_not_found(config: &mut ServiceConfig, state: &AppState) {
 
 /// Returns the reply of a browser's request for a path without content. `/settings` leads to the
 /// settings where they have another address. Returns `None` for a program.
-fn page_for_unknown_path(request: &HttpRequest, settings: &SettingsAddress) -> Option<HttpResponse> {
+fn page_for_unknown_path(
+    request: &HttpRequest,
+    settings: &SettingsAddress,
+) -> Option<HttpResponse> {
     let pages = match settings {
         SettingsAddress::Here => ListenerPages::All,
         SettingsAddress::At(site) if request.path() == paths::SETTINGS => {
