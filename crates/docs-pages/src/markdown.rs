@@ -476,8 +476,8 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Renders one or more sentences without links as HTML, without a paragraph around them. HTML in the
-/// text is dropped.
+/// Renders sentences without links as HTML, without a paragraph around them. HTML in the text is
+/// dropped.
 pub(super) fn inline_html(markdown: &str) -> String {
     let events = Parser::new(markdown).filter(|event| {
         !matches!(

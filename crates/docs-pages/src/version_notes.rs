@@ -57,8 +57,8 @@ fn answer(
     Ok(shared_page(request, &content))
 }
 
-/// Returns the moves that a document is about: for release notes, the moves to the version from each
-/// older version, and from it to each newer version; for a migration guide, the move to the newest
+/// Returns the moves that a document is about. For release notes, these are the moves from each
+/// older version and to each newer version. For a migration guide, it is the move to the newest
 /// version.
 fn moves_about(name: &str, versions: &Versions) -> Vec<(Label, Label)> {
     let found = versions

@@ -47,8 +47,8 @@ pub(super) struct Excerpt {
 }
 
 impl Index {
-    /// Creates the index of a version. The pages come first, so that they come before documents with
-    /// the same score.
+    /// Creates the index of a version. The pages are the first entries, so that they rank before
+    /// documents with the same score.
     pub(super) fn new(
         served: &Served,
         versions: &Versions,
