@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use adapter_kit::Endpoint;
-use domain::{Placement, PlacementField, TraineeField as F};
+use domain::{Placement, PlacementField, Trainee, TraineeField as F};
 use gateway::admission::Admission;
 use http_kit::limits::rate_limit::RateLimit;
 use serde_json::{Value, json};

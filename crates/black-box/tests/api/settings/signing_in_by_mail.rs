@@ -107,7 +107,7 @@ fn sign_in_page_without_mail_says_whom_to_ask() {
     let browser = Browser::new(&register);
     let page = browser.open("/settings/sign-in").is(200).text;
     assert!(
-        page.contains("ask the register&#39;s operator for a new link"),
+        page.contains("ask the register's operator for a new link"),
         "{page}"
     );
     assert!(!page.contains("Send me a link"), "{page}");
