@@ -9,8 +9,8 @@ use domain::duplicate::matched_fields;
 use domain::records::organisations::Organisations;
 use domain::records::trainee::Sent;
 use domain::{
-    Action, Context, NestedRecord, NestedRecords, ParsedRecord, Record, RecordField as _, Stored,
-    Trainee, TraineeField, commands, for_each_nested,
+    Action, Context, NestedRecord, NestedRecords, ParsedRecord, Path, Record, RecordField as _,
+    Stored, Trainee, TraineeField, commands, for_each_nested,
 };
 use serde_json::value::to_raw_value;
 use storage::records::trainees::{Nested, StoredTrainee, TraineeDocument};
@@ -172,9 +172,22 @@ pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRe
     Ok(sent)
 }
 
-/// The key of the request log for a trainee to register; `None` if the request has none.
+/// The key of the request log for a trainee to register; `None` if the request has none, or one
+/// that is refused.
 fn sent_key(sent: &ParsedRecord<Trainee>) -> Option<RecordKey> {
-    let key = sent.text(TraineeField::provider_trainee_id)?;
+    let field = TraineeField::provider_trainee_id;
+    let path = Path::from(field);
+    if sent.problems.iter().any(|problem| problem.path == path) {
+        return None;
+    }
+    let key = sent.text(field)?;
+    if field
+        .info()
+        .max
+        .is_some_and(|max| key.chars().count() > max)
+    {
+        return None;
+    }
     Some(RecordKey {
         key,
         trainee_id: None,
