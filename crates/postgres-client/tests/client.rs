@@ -342,7 +342,9 @@ mod client {
             )
         });
         // Commits wait only after the checkpointer has also read the setting.
+        let deadline = Instant::now() + Duration::from_secs(60);
         let error = loop {
+            assert!(Instant::now() < deadline, "no commit waits for a standby");
             begin(&mut connection);
             sql_query("INSERT INTO t VALUES (1)")
                 .execute(&mut connection)
