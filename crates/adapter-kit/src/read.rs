@@ -63,7 +63,9 @@ pub fn parse_json(body: &[u8]) -> Result<Value, Malformed> {
     Ok(value)
 }
 
-/// Returns the levels of arrays and objects. The parser has limited the recursion already.
+/// Returns how deeply arrays and objects are nested: 0 for a single value, 1 for an empty array.
+///
+/// The recursion is bounded, because the parser refuses deeper texts.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(values) => 1 + values.iter().map(depth).max().unwrap_or_default(),

@@ -13,7 +13,7 @@ use domain::{Candidate, Kind, Lists, RecordField as _, Stored, Trainee, TraineeF
 /// order, and a fourth subject is dropped (contract, section 9.2). Later versions report an error.
 pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
     name: "primary_subject_first",
-    description: "puts 100511 first when the oldest age is 11 or less, except on early years routes",
+    description: "is set to 100511 if the oldest age is 11 or less, except on early years routes; the sent subjects follow it",
     section: "9.2",
     reads: &[
         SUBJECTS[0],

@@ -62,7 +62,8 @@ mod updates;
 pub struct Rule<R: Record> {
     /// The name of the rule.
     pub name: &'static str,
-    /// What the rule requires or does, one clause.
+    /// What the rule requires or does, one clause. A clause that begins with a verb is about the first
+    /// read field; any other one names its subject.
     pub description: &'static str,
     /// The section of the contract with the rule.
     pub section: &'static str,

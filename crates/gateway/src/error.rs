@@ -212,7 +212,9 @@ impl ApiError {
         Self::Unwritable(Unwritable(error))
     }
 
-    /// The problems in the form of the request log. Empty where the status is the whole reason.
+    /// Returns the codes of the problems and their fields or parameters, for the request log.
+    ///
+    /// Empty for errors that only have a status, for example 404.
     #[must_use]
     pub fn logged_problems(&self, served: &Served) -> RequestProblems {
         if let Self::Invalid(problems) = self {

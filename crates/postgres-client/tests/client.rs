@@ -320,22 +320,14 @@ mod client {
         };
         let mut connection = connect(&cluster);
         let mut other = connect(&cluster);
-        other
-            .batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
-            .unwrap();
-        other.batch_execute("SELECT pg_reload_conf()").unwrap();
-        while number(
-            &mut connection,
-            "SELECT (current_setting('synchronous_standby_names') = 'absent')::int",
-        ) == 0
-        {
-            thread::sleep(Duration::from_millis(20));
+        for statement in [
+            "CREATE TABLE t (n bigint)",
+            "ALTER SYSTEM SET synchronous_standby_names = 'absent'",
+            "SELECT pg_reload_conf()",
+        ] {
+            other.batch_execute(statement).unwrap();
         }
         let process = number(&mut connection, "SELECT pg_backend_pid()");
-        begin(&mut connection);
-        sql_query("CREATE TABLE t (n bigint)")
-            .execute(&mut connection)
-            .unwrap();
         let canceller = thread::spawn(move || {
             while number(
                 &mut other,
@@ -349,7 +341,18 @@ mod client {
                 &format!("SELECT pg_cancel_backend({process})::int"),
             )
         });
-        let error = AnsiTransactionManager::commit_transaction(&mut connection).unwrap_err();
+        // Commits wait only after the checkpointer has also read the setting.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let error = loop {
+            assert!(Instant::now() < deadline, "no commit waits for a standby");
+            begin(&mut connection);
+            sql_query("INSERT INTO t VALUES (1)")
+                .execute(&mut connection)
+                .unwrap();
+            if let Err(error) = AnsiTransactionManager::commit_transaction(&mut connection) {
+                break error;
+            }
+        };
         assert_eq!(sqlstate(&error), Some(OUTCOME_UNKNOWN), "{error:?}");
         assert_eq!(canceller.join().unwrap(), 1);
     }

@@ -74,8 +74,9 @@ enum Command {
     Backup(maintenance::backups::Backup),
     /// Replace a SQLite database with a backup; stop all servers first
     ///
-    /// The command checks the backup, does not change it, and updates the restored database's
-    /// schema. For PostgreSQL, the command prints which tool to use.
+    /// The command first checks the backup. It replaces an existing database only with --force. Then
+    /// it updates the schema of the new database. The backup file stays as it is. For PostgreSQL, the
+    /// command prints which tool to use.
     Restore(maintenance::backups::Restore),
     /// Check the stored data for errors; servers can keep running
     ///
@@ -133,7 +134,7 @@ enum Command {
     /// Each entry shows the time, the operation, who made the change, and the changed fields. If
     /// older entries were removed, the output gives the cut-off date.
     Audit(records::audit::Audit),
-    /// Remove trainees' history of past months
+    /// Delete old entries of the trainees' history
     #[command(subcommand)]
     History(records::history::HistoryCommand),
     /// Add invented data to a sandbox

@@ -309,7 +309,9 @@ pub async fn write(log: &RequestLog, store: &Store) {
 fn count_dropped(requests: usize) {
     if requests > 0 {
         metrics::request_log_dropped().increment(u64::try_from(requests).unwrap_or(u64::MAX));
-        log::warn!("request log incomplete; refused requests dropped: {requests}");
+        log::warn!(
+            "the request log is incomplete: {requests} refused requests were not written to it"
+        );
     }
 }
 

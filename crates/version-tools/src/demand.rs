@@ -6,7 +6,8 @@ const PREDICATES: [&str; 7] = ["is", "was", "has", "must", "differs", "existed",
 /// Words that begin an exception to a demand.
 const EXCEPTIONS: [&str; 2] = [", except ", " unless "];
 
-/// Returns the demand with its field as the subject.
+/// Returns the demand with its field as the subject. A demand that names its subject is returned as it
+/// is.
 pub(crate) fn with_subject(field: &str, description: &str) -> String {
     let continues = description
         .split(' ')
@@ -15,7 +16,7 @@ pub(crate) fn with_subject(field: &str, description: &str) -> String {
     if continues {
         format!("{field} {description}")
     } else {
-        format!("{field}: {description}")
+        description.to_owned()
     }
 }
 

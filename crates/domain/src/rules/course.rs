@@ -50,7 +50,7 @@ rules! { Trainee:
     NO_IQTS_COUNTRY("2.4") = "iqts_country_only_on_iqts": "must be blank on all routes except iQTS",
         [F::iqts_country, F::training_route] => Run::Check(no_iqts_country);
     IQTS_COUNTRY_LEAVES("2.4") = "iqts_country_leaves_with_route":
-        "is cleared if an update moves the trainee off the iQTS route",
+        "an update that moves the trainee off the iQTS route clears the country",
         [F::training_route, F::iqts_country] => Run::Adjust(iqts_country_leaves);
 }
 

@@ -14,7 +14,7 @@ required_rules! { Deferral:
 
 rules! { Deferral:
     // The state is checked only if the fields are valid.
-    STATE("3") = "deferral_state": "is submitted_for_trn or trn_received",
+    STATE("3") = "deferral_state": "the state is submitted_for_trn or trn_received",
         [F::defer_date, F::defer_reason] => Run::Check(state);
 }
 

@@ -18,11 +18,11 @@ rules! { Recommendation:
     DATE_AFTER_START("4.12") = "qts_standards_met_date_after_start":
         "is not earlier than the first day of the training",
         [F::qts_standards_met_date] => Run::CheckNeeding(&[], date_after_start);
-    DEGREE("4.12") = "recommendation_degree": "must have at least one entry on routes that need a degree", [] => Run::Check(degree);
-    PLACEMENTS("4.12") = "recommendation_placements": "must have as many entries as the route needs", [] => Run::Check(placements);
-    EMPLOYING_SCHOOL("2.4") = "recommendation_employing_school": "is required on the assessment only route",
+    DEGREE("4.12") = "recommendation_degree": "a trainee has at least one degree on routes that need one", [] => Run::Check(degree);
+    PLACEMENTS("4.12") = "recommendation_placements": "a trainee has as many placements as the route needs", [] => Run::Check(placements);
+    EMPLOYING_SCHOOL("2.4") = "recommendation_employing_school": "the assessment only route requires an employing school",
         [] => Run::Check(employing_school);
-    STATE("3") = "recommendation_state": "is submitted_for_trn or trn_received", [] => Run::Check(state);
+    STATE("3") = "recommendation_state": "the state is submitted_for_trn or trn_received", [] => Run::Check(state);
 }
 
 fn date_not_in_future(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {

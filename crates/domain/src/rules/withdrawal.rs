@@ -21,7 +21,7 @@ required_rules! { Withdrawal:
 }
 
 rules! { Withdrawal:
-    STATE("4.13") = "withdrawal_state": "is submitted_for_trn, trn_received or deferred", [] => Run::Check(state);
+    STATE("4.13") = "withdrawal_state": "the state is submitted_for_trn, trn_received or deferred", [] => Run::Check(state);
     // Reads no fields, so that the problem is reported together with problems of the fields.
     // Reasons that could not be read do not count as "added in error".
     STARTED("4.13") = "withdrawal_started": "the training must have started, unless the record was added in error",

@@ -68,7 +68,7 @@ pub(crate) fn act(
     let Some(action) = action.filter(|_| faults.is_empty()) else {
         return Reply::faults(&page(request, operator, form, faults, None));
     };
-    if registry_confirm::is_due(&action, form) {
+    if registry_confirm::needs_confirmation(&action, form) {
         let question = format!("Discard the record of trainee {trainee_id}?");
         return registry_confirm::ask(
             request,

@@ -23,7 +23,7 @@ struct Confirm<'a> {
 }
 
 /// Whether the action needs a confirmation: a discarded record cannot be restored.
-pub(crate) fn is_due(action: &RegistryAction, form: &Form) -> bool {
+pub(crate) fn needs_confirmation(action: &RegistryAction, form: &Form) -> bool {
     matches!(action, RegistryAction::Discard) && form.value(CONFIRMED).is_empty()
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn act(
         .as_ref()
         .and_then(|action| faults.keep("rows", read(action, request.form.untrimmed("rows"))));
     match action.zip(rows) {
-        Some((action, _)) if registry_confirm::is_due(&action, &request.form) => {
+        Some((action, _)) if registry_confirm::needs_confirmation(&action, &request.form) => {
             let question = "Discard the records of all listed trainees?".to_owned();
             registry_confirm::ask(
                 request,

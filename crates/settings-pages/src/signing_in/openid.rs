@@ -193,19 +193,22 @@ fn enter(
 ) -> Result<Reply, PageError> {
     let mut accesses = session.accesses_of(identity)?;
     // Users whose pages are on another listener sign in there.
-    accesses.retain(|access| request.audience.includes(access.ukprn().is_none()));
+    accesses.retain(|access| {
+        let is_operator = access.ukprn().is_none();
+        request.audience.includes(is_operator)
+    });
     match accesses.as_slice() {
         [] => Err(Refusal::NoAccess.into()),
         [only] => {
-            let begun = Secret::generate()?;
+            let session_secret = Secret::generate()?;
             sign_in(
                 session,
                 request,
                 identity,
                 only.ukprn(),
-                &SecretDigest::from_text(begun.reveal()),
+                &SecretDigest::from_text(session_secret.reveal()),
             )?;
-            Ok(Reply::SignedIn(begun))
+            Ok(Reply::SignedIn(session_secret))
         }
         several => {
             let secret = session.begin_choice(identity, browser)?;
@@ -232,7 +235,7 @@ async fn choose(
     let choice = SecretDigest::from_text(request.form.value(SECRET));
     let shown_to = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
     let begun = shown_to.cookie.session_of(request.form.value(SECRET));
-    let secret = SecretDigest::from_text(begun.reveal());
+    let secret = SecretDigest::from_text(session_secret.reveal());
     let request = Arc::new(request);
     let chosen = jobs::write(state, settings, move |session| {
         let identity = match session.take_choice(&choice, &browser) {
@@ -249,7 +252,7 @@ async fn choose(
         sign_in(session, &request, &identity, ukprn, &secret)
     });
     chosen.await?;
-    Ok(Reply::SignedIn(begun))
+    Ok(Reply::SignedIn(session_secret))
 }
 
 fn sign_in(

@@ -197,11 +197,15 @@ fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<
     bring_to(target, Goal::Newest).map_err(target_error)?;
     // After an error the connection is dropped, which ends its transaction.
     target.begin(Access::Write).map_err(target_error)?;
-    mark(target, environment)?;
+    check_empty_and_mark(target, environment)?;
     target.commit().map_err(target_error)
 }
 
-fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyError> {
+/// Fails if the target has rows or is of another environment, and marks it as an unfinished copy.
+fn check_empty_and_mark(
+    target: &mut DatabaseConnection,
+    source_environment: Environment,
+) -> Result<(), CopyError> {
     // An empty register has its own settings, which those of the source replace.
     let settings = tables::SETTINGS;
     for table in tables::copied().filter(|table| *table != settings) {
@@ -211,7 +215,10 @@ fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyEr
         }
     }
     match environment::recorded(target).map_err(target_error)? {
-        Some(to) if to != from => return Err(CopyError::OtherEnvironment { from, to }),
+        Some(to) if to != source_environment => {
+            let from = source_environment;
+            return Err(CopyError::OtherEnvironment { from, to });
+        }
         Some(_) | None => {}
     }
     let marker = format!("DELETE FROM {settings}; CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)");

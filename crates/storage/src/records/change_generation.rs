@@ -22,8 +22,8 @@ use crate::error::StorageError;
 use crate::schema::register_settings;
 use crate::session::Session;
 
-/// The name of the setting with the generation: random digits, a space, and the identifier of the
-/// PostgreSQL server.
+/// The name of the setting that holds the generation. Its value has random digits, a space, and the
+/// identifier of the PostgreSQL server.
 const GENERATION: &str = "change_generation";
 /// The name of the setting with the key: [`KEY_BYTES`] random bytes in hex.
 const KEY: &str = "cursor_key";

@@ -27,7 +27,8 @@ pub struct ReadinessWeek {
 }
 
 impl ReadinessWeek {
-    /// Loads the weeks with checked writes of the session's provider to a version, oldest first.
+    /// Loads the weeks in which writes of the session's provider to `version` were checked against
+    /// the rules of `newest_version`, oldest first.
     ///
     /// # Errors
     ///
@@ -35,13 +36,13 @@ impl ReadinessWeek {
     pub fn load_own(
         session: &mut ProviderSession<'_>,
         version: Label,
-        newest: Label,
+        newest_version: Label,
     ) -> Result<Vec<Self>, StorageError> {
-        let since = first_monday(session.today());
+        let first_reported_monday = first_monday(session.today());
         Ok(by_week(session.own_checks_by_day(
-            since,
+            first_reported_monday,
             &version.to_string(),
-            &newest.to_string(),
+            &newest_version.to_string(),
         )?))
     }
 
@@ -49,11 +50,11 @@ impl ReadinessWeek {
     pub(super) fn load_for_tokens(
         session: &mut Session<'_>,
         version: &str,
-        newest: &str,
+        newest_version: &str,
         is_asked_for: impl Fn(i64) -> bool,
     ) -> Result<Vec<Self>, StorageError> {
-        let since = first_monday(session.today());
-        let mut days = session.checks_by_day(since, version, newest)?;
+        let first_reported_monday = first_monday(session.today());
+        let mut days = session.checks_by_day(first_reported_monday, version, newest_version)?;
         days.retain(|day| is_asked_for(day.token_id));
         Ok(by_week(days))
     }

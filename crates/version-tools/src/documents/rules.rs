@@ -85,22 +85,13 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Returns the description of a rule as a sentence about a field.
+/// Returns the description of a rule as a sentence.
 fn sentence<R: Record>(rule: &Rule<R>) -> String {
-    let first = rule.reads.first().map(|field| field.info().name);
-    // These rules are about another field than the first one that they read.
-    let field = match rule.name {
-        "deferral_state" | "recommendation_state" | "withdrawal_state" => Some("state"),
-        "iqts_country_leaves_with_route" => Some("iqts_country"),
-        "recommendation_degree" => Some("degrees"),
-        "recommendation_employing_school" => Some("employing_school_urn"),
-        "recommendation_placements" => Some("placements"),
-        _ => first,
+    let clause = match rule.reads.first() {
+        Some(field) => with_subject(&format!("`{}`", field.info().name), rule.description),
+        None => rule.description.to_owned(),
     };
-    match field {
-        Some(field) => with_subject(&format!("`{field}`"), rule.description) + ".",
-        None => capitalised(rule.description) + ".",
-    }
+    capitalised(&clause) + "."
 }
 
 fn table<R: WireRecord>(versions: &Versions) -> String {

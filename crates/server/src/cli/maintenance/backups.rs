@@ -25,7 +25,7 @@ pub(crate) struct Restore {
     database: Database,
     /// Backup file to restore
     file: PathBuf,
-    /// Replace an existing database; its data is lost
+    /// Replace the existing database. All its data is deleted
     #[arg(long, env = "REGISTER_RESTORE_FORCE")]
     force: bool,
 }

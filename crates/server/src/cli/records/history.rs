@@ -9,10 +9,11 @@ use crate::cli::{CommandError, Database, output, progress};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Permanently remove trainees' history of past months; servers can keep running
+    /// Delete old entries of the trainees' history
     ///
-    /// Dump the history first: see docs/operations/data-care.md. Afterwards, `audit` prints the
-    /// cut-off date. To continue an interrupted removal, run the same command again.
+    /// This cannot be undone. Save the entries first: docs/operations/data-care.md shows how. Servers
+    /// can keep running. If the command is interrupted, run it again. `audit` then shows the date
+    /// before which entries were deleted.
     Remove(Remove),
 }
 
