@@ -41,7 +41,7 @@ struct Listed {
     deprecated_on: Option<String>,
     sunset_on: Option<String>,
     links: Vec<Link>,
-    migration_guide: Option<String>,
+    move_page: Option<String>,
 }
 
 struct Removed {
@@ -173,6 +173,6 @@ fn listed(version: &ApiVersion, newest: Label) -> Listed {
         deprecated_on: publication.deprecated_on.map(day),
         sunset_on: publication.sunset_on.map(day),
         links: links(label),
-        migration_guide: (label != newest).then(|| paths::migration_guide(label, newest)),
+        move_page: (label != newest).then(|| paths::move_page(label, newest)),
     }
 }

@@ -81,7 +81,7 @@ fn public_paths() -> Vec<String> {
         "/docs".to_owned(),
         "/docs/nothing".to_owned(),
         "/nothing".to_owned(),
-        format!("/docs/migrate?from={oldest}&to={newest}"),
+        format!("/docs/move/{oldest}/{newest}"),
         format!("/docs/search?version={newest}&q=course_subject"),
         format!("/docs/versions/{newest}"),
         format!("/docs/versions/migrating-from-{oldest}"),
