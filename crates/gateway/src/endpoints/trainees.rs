@@ -177,7 +177,7 @@ pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRe
 fn sent_key(sent: &ParsedRecord<Trainee>) -> Option<RecordKey> {
     let field = TraineeField::provider_trainee_id;
     let path = Path::from(field);
-    if sent.problems.iter().any(|problem| problem.path == path) {
+    if sent.problems.iter().any(|problem| problem.at == path) {
         return None;
     }
     let key = sent.text(field)?;

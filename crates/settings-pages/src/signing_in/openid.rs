@@ -234,22 +234,22 @@ async fn choose(
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let choice = SecretDigest::from_text(request.form.value(SECRET));
     let shown_to = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
-    let begun = shown_to.cookie.session_of(request.form.value(SECRET));
-    let secret = SecretDigest::from_text(session_secret.reveal());
+    let session_secret = shown_to.cookie.session_of(request.form.value(SECRET));
+    let session_digest = SecretDigest::from_text(session_secret.reveal());
     let request = Arc::new(request);
     let chosen = jobs::write(state, settings, move |session| {
         let identity = match session.take_choice(&choice, &browser) {
             Ok(identity) => identity,
             // The button was pressed twice.
             Err(StorageError::Refused(Refusal::SignInNotUsable))
-                if session.has_begun(&secret)? =>
+                if session.has_begun(&session_digest)? =>
             {
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         };
         let ukprn = Some(request.form.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
-        sign_in(session, &request, &identity, ukprn, &secret)
+        sign_in(session, &request, &identity, ukprn, &session_digest)
     });
     chosen.await?;
     Ok(Reply::SignedIn(session_secret))
