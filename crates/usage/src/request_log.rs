@@ -20,7 +20,7 @@
 //! A killed program loses the unwritten requests.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -253,11 +253,14 @@ impl RequestLog {
         while !runs.is_empty() {
             let rest = runs.split_off(runs.len().min(BATCH));
             if let Err(error) = waiting.write_runs(store, &runs).await {
+                let mut given_up = 0;
                 if error.is_repeatable() {
                     waiting.put_back_runs(runs);
+                } else {
+                    given_up = drop_of_runs(&runs, &mut requests);
                 }
                 waiting.put_back_runs(rest);
-                count_dropped(waiting.put_back(requests));
+                count_dropped(given_up + waiting.put_back(requests));
                 return Err(error);
             }
             runs = rest;
@@ -304,6 +307,25 @@ pub async fn write(log: &RequestLog, store: &Store) {
     if let Err(error) = log.flush(store).await {
         log::warn!("request log entries not written: {}", Causes(&error));
     }
+}
+
+/// Removes the requests of the runs, and returns how many of them were refused.
+fn drop_of_runs(runs: &[(i64, OpenRunKey, OpenRun)], requests: &mut Vec<(i64, Observed)>) -> usize {
+    let lost: HashSet<_> = runs
+        .iter()
+        .map(|(provider, key, _)| (provider, key))
+        .collect();
+    let mut refused = 0;
+    requests.retain(|(provider, request)| {
+        let is_lost = request
+            .run_key()
+            .is_some_and(|key| lost.contains(&(provider, &key)));
+        if is_lost && request.outcome() == Outcome::Refused {
+            refused += 1;
+        }
+        !is_lost
+    });
+    refused
 }
 
 fn count_dropped(requests: usize) {

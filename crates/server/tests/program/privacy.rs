@@ -486,7 +486,8 @@ fn other_tables(url: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What stands in every table, a line for each row.
+/// What stands in every table, a line for each row, except the keys of the request log, which are
+/// kept on purpose.
 pub(super) fn tables(url: &str) -> Vec<(String, String)> {
     let is_sqlite = url.starts_with("sqlite:");
     let names = if is_sqlite {
@@ -506,10 +507,11 @@ pub(super) fn tables(url: &str) -> Vec<(String, String)> {
                 );
                 let columns = columns
                     .iter()
+                    .filter(|name| *name != "record_key")
                     .map(|name| format!("coalesce(CAST({name} AS TEXT), '')"));
                 columns.collect::<Vec<_>>().join(" || ' ' || ")
             } else {
-                format!("{table}::TEXT")
+                format!("(to_jsonb({table}) - 'record_key')::TEXT")
             };
             let rows = texts(url, &format!("SELECT {row} AS text FROM {table}"));
             (table, rows.join("\n"))

@@ -291,7 +291,10 @@ fn write_of_record(number: i64, result: RecordResult, batch: bool) -> Observed {
         RecordResult::Refused => 422,
         RecordResult::AlreadyRegistered => 409,
         RecordResult::Registered => 201,
-        _ => 200,
+        RecordResult::Read
+        | RecordResult::Changed
+        | RecordResult::Checked
+        | RecordResult::Repeated => 200,
     };
     Observed {
         endpoint: Endpoint::CreateTrainee,

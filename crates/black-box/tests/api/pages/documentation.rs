@@ -112,7 +112,7 @@ fn list_shows_every_version_with_its_dates_and_links() {
                 "{address}"
             );
         }
-        let guide = format!("href=\"/docs/migrate?from={label}&#38;to={newest}\"");
+        let guide = format!("href=\"/docs/move/{label}/{newest}\"");
         assert_eq!(
             page.text.contains(&guide),
             label != newest,

@@ -400,10 +400,7 @@ fn the_search_finds_fields_codes_problems_rules_and_sections() {
                 "keep a mirror current",
                 format!("/docs/{label}/guide#keep-a-mirror-current"),
             ),
-            (
-                "retry-after",
-                format!("/docs/{label}/contract/8-limits#84-request-rate"),
-            ),
+            ("retry-after", format!("/docs/{label}/contract/8-limits")),
         ] {
             let page = search(&register, &label, query).is(200);
             assert!(
