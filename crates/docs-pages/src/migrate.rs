@@ -18,6 +18,7 @@ use gateway::error::{ApiError, Missing, page};
 use gateway::routes::closed;
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
+use http_kit::paths;
 use http_kit::requests::body::BodyError;
 use http_kit::requests::methods::methods;
 use http_kit::responses::page::{Keep, shared_page};
@@ -107,6 +108,8 @@ struct Problem {
     message: String,
     code: String,
     remedy: &'static str,
+    /// The page with the accepted codes of the field.
+    code_list: Option<String>,
 }
 
 struct Noticed {
@@ -467,6 +470,7 @@ impl Outcome {
                 .map_or("", |code| code.remedy());
             Problem {
                 field,
+                code_list: code_list(translation.to, &problem.message),
                 message: problem.message,
                 code: code.to_owned(),
                 remedy,
@@ -496,6 +500,16 @@ impl Outcome {
             }),
         }
     }
+}
+
+/// Returns the page of the code list that a message leads to in the API; `None` if it leads to
+/// none.
+fn code_list(version: Label, message: &str) -> Option<String> {
+    let (_, list) = message.rsplit_once("/reference-data?field=")?;
+    Some(format!(
+        "{}/reference-data/{list}",
+        paths::documentation(version)
+    ))
 }
 
 impl<T> Rows<T> {

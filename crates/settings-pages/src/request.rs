@@ -8,3 +8,4 @@ pub(crate) mod jobs;
 pub(crate) mod page;
 pub(crate) mod page_request;
 pub(crate) mod receive;
+pub(crate) mod wanted_page;

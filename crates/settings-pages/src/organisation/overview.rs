@@ -4,11 +4,13 @@ use askama::Template;
 use http_kit::paths;
 use storage::accounts::tokens::{EXPIRES_SOON_DAYS, TokenRecord};
 use storage::accounts::users::SignedIn;
+use storage::base::cause::Cause;
 use storage::base::token::TokenStatus;
 use storage::error::StorageError;
 use storage::session::Session;
 
 use crate::operators::organisations;
+use crate::organisation::runs::RunLine;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 
@@ -23,6 +25,7 @@ struct Overview {
     /// The tokens that expire soon.
     tokens: Vec<TokenRecord>,
     versions: Vec<VersionLinks>,
+    last_run: Option<RunLine>,
 }
 
 /// Links to the documentation of a version.
@@ -46,6 +49,11 @@ pub(crate) fn show(
     let has_token = tokens
         .iter()
         .any(|token| token.status == TokenStatus::Active);
+    let cause = Cause::new("settings");
+    let last_run = match session.open_provider(&organisation.ukprn, cause)? {
+        Some(mut own) => own.runs(None)?.runs.into_iter().next(),
+        None => None,
+    };
     let now = session.now();
     tokens.retain(|token| token.expires_within(EXPIRES_SOON_DAYS, now));
     let versions = request.versions.iter().rev().map(|served| {
@@ -65,6 +73,7 @@ pub(crate) fn show(
         has_token,
         tokens,
         versions: versions.collect(),
+        last_run: last_run.map(RunLine::from),
     })
 }
 

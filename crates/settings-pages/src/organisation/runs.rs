@@ -52,13 +52,13 @@ struct RunPage {
 }
 
 /// A run on a page.
-struct RunLine {
-    address: String,
+pub(crate) struct RunLine {
+    pub(crate) address: String,
     /// The time for people, such as `26 Nov, 11:37`.
-    time: String,
+    pub(crate) time: String,
     full_time: String,
     kind: &'static str,
-    counts: String,
+    pub(crate) counts: String,
     run: Run,
 }
 

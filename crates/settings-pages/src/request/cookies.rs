@@ -2,7 +2,8 @@
 //!
 //! The session cookie holds the secret of a session. The browser cookie is set on pages with a
 //! sign-in form: another site cannot know the form token for it, and so cannot sign the browser in
-//! as another user. The sign-in cookie belongs to an attempt at the OpenID Connect issuer.
+//! as another user. The sign-in cookie belongs to an attempt at the OpenID Connect issuer. The
+//! wanted cookie holds the address of a page.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{COOKIE, HeaderValue, InvalidHeaderValue};
@@ -15,7 +16,7 @@ use storage::error::StorageError;
 /// `SameSite=Lax` (not sent with forms of other sites). Browsers accept such a cookie only from a
 /// secure origin, including addresses of the local machine, and send it to all paths of this host.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
-/// The lifetime of an attempt at the issuer in seconds, including the choice of an organisation.
+/// The lifetime of an attempt to sign in, in seconds, including the choice of an organisation.
 const SIGN_IN_SECONDS: u32 = 1_200;
 /// The number of characters of a secret.
 const SECRET_CHARS: usize = 43;
@@ -33,6 +34,8 @@ pub(crate) enum CookieName {
     Browser,
     /// The browser that is at the issuer or chooses an organisation.
     SignIn,
+    /// The page to open after signing in.
+    Wanted,
 }
 
 impl CookieName {
@@ -41,6 +44,7 @@ impl CookieName {
             Self::Session => "__Host-register-session",
             Self::Browser => "__Host-register-browser",
             Self::SignIn => "__Host-register-sign-in",
+            Self::Wanted => "__Host-register-wanted",
         }
     }
 
@@ -48,7 +52,7 @@ impl CookieName {
     pub(crate) fn set(self, text: &str) -> Result<HeaderValue, InvalidHeaderValue> {
         let expiry = match self {
             Self::Session | Self::Browser => String::new(),
-            Self::SignIn => format!("; Max-Age={SIGN_IN_SECONDS}"),
+            Self::SignIn | Self::Wanted => format!("; Max-Age={SIGN_IN_SECONDS}"),
         };
         HeaderValue::from_str(&format!("{}={text}{expiry}; {ATTRIBUTES}", self.text()))
     }
@@ -59,6 +63,19 @@ impl CookieName {
     }
 }
 
+/// The value of a request's cookie; `None` if there is none.
+pub(crate) fn cookie_text(request: &HttpRequest, name: CookieName) -> Option<String> {
+    let lines = request
+        .headers()
+        .get_all(COOKIE)
+        .filter_map(|line| line.to_str().ok());
+    let mut cookies = lines
+        .flat_map(|line| line.split(';'))
+        .filter_map(|cookie| cookie.trim().split_once('='));
+    let (_, text) = cookies.find(|(found, _)| *found == name.text())?;
+    Some(text.to_owned())
+}
+
 /// The secret in a cookie.
 pub(crate) struct SecretCookie {
     text: String,
@@ -67,19 +84,10 @@ pub(crate) struct SecretCookie {
 impl SecretCookie {
     /// The cookie of a request, or `None` if it is missing or malformed.
     pub(crate) fn from_request(request: &HttpRequest, name: CookieName) -> Option<Self> {
-        let lines = request
-            .headers()
-            .get_all(COOKIE)
-            .filter_map(|line| line.to_str().ok());
-        let mut cookies = lines
-            .flat_map(|line| line.split(';'))
-            .filter_map(|cookie| cookie.trim().split_once('='));
-        let (_, text) = cookies.find(|(found, _)| *found == name.text())?;
+        let text = cookie_text(request, name)?;
         let is_secret =
             text.len() == SECRET_CHARS && BASE64URL_NOPAD.decode(text.as_bytes()).is_ok();
-        is_secret.then(|| Self {
-            text: text.to_owned(),
-        })
+        is_secret.then_some(Self { text })
     }
 
     /// Generates a new random cookie.

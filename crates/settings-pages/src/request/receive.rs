@@ -27,6 +27,7 @@ use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::{self, Form};
 use crate::request::page::{PageError, Reply};
 use crate::request::page_request::{BrowserCookie, PageRequest};
+use crate::request::wanted_page::WantedPage;
 use crate::signing_in::openid;
 use crate::state::{Audience, SettingsPages, Surroundings};
 
@@ -65,7 +66,9 @@ pub(crate) async fn answer(
         environment: state.environment,
         audience: settings.audience,
     };
-    match answered.and_then(Reply::response) {
+    let needs_sign_in = matches!(answered, Err(PageError::NotSignedIn)) && !route.has_form();
+    let signs_in = matches!(answered, Ok(Reply::SignedIn(_)));
+    let mut response = match answered.and_then(Reply::response) {
         Ok(mut response) => {
             // Other handlers run only for signed-in users.
             if route.access() != Access::Public {
@@ -76,7 +79,14 @@ pub(crate) async fn answer(
             response
         }
         Err(error) => error.response(around),
+    };
+    if needs_sign_in && let Some(page) = WantedPage::of_request(&request) {
+        page.keep(&mut response);
     }
+    if signs_in && let Some(page) = WantedPage::from_cookie(&request) {
+        page.open(&mut response);
+    }
+    response
 }
 
 /// Receives a request, as far as possible without the store.

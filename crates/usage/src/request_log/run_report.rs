@@ -5,8 +5,8 @@ use std::io;
 
 use domain::Code;
 use domain::values::iso_8601::timestamp;
-use storage::observations::request_log::LoggedRequest;
 use storage::observations::request_log::runs::{Run, RunCounts};
+use storage::observations::request_log::{LoggedProblem, LoggedRequest};
 
 /// The headings of the file of refused records.
 const HEADINGS: [&str; 7] = [
@@ -82,22 +82,39 @@ pub fn problem_sentences(request: &LoggedRequest) -> Vec<ProblemSentence> {
             code: String::new(),
         }];
     }
+    if request.status == 409 {
+        return vec![duplicate_sentence(&request.problems)];
+    }
     let problems = request.problems.iter();
     problems
         .map(|problem| ProblemSentence {
             field: problem.field.clone(),
-            sentence: sentence(&problem.code, request.status),
+            sentence: sentence(&problem.code),
             code: problem.code.clone(),
         })
         .collect()
 }
 
-fn sentence(code: &str, status: u16) -> String {
-    let code = Code::ALL.iter().find(|known| known.name() == code);
-    match (code, status) {
-        (Some(code), _) => code.meaning().to_owned(),
-        (None, 409) => "The value matches a registered record.".to_owned(),
-        (None, _) => "The parameter of the request is invalid.".to_owned(),
+/// The sentence for a duplicate, whose problems are the matching fields.
+fn duplicate_sentence(problems: &[LoggedProblem]) -> ProblemSentence {
+    let fields: Vec<&str> = problems
+        .iter()
+        .map(|problem| problem.field.as_str())
+        .collect();
+    ProblemSentence {
+        field: String::new(),
+        sentence: format!(
+            "The record is already registered. Equal fields: {}.",
+            fields.join(", ")
+        ),
+        code: String::new(),
+    }
+}
+
+fn sentence(code: &str) -> String {
+    match Code::ALL.iter().find(|known| known.name() == code) {
+        Some(code) => code.meaning().to_owned(),
+        None => "The parameter of the request is invalid.".to_owned(),
     }
 }
 
@@ -156,10 +173,8 @@ fn safe_cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-    use storage::observations::request_log::LoggedProblem;
-
     use super::*;
+    use chrono::DateTime;
 
     fn refused(problems: &[(&str, &str)]) -> LoggedRequest {
         let problems = problems.iter().map(|(code, field)| LoggedProblem {

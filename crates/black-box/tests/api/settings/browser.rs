@@ -60,12 +60,15 @@ pub(crate) fn form_token_of(page: &Page) -> &str {
 
 /// The name of the cookie of a browser that was shown a form to sign in.
 const BROWSER: &str = "__Host-register-browser=";
+/// The name of the cookie with the page to open after signing in.
+const WANTED: &str = "__Host-register-wanted=";
 
 /// A person with a browser.
 pub(crate) struct Browser<'a> {
     register: &'a Register,
     cookie: RefCell<Option<String>>,
     browser_cookie: RefCell<Option<String>>,
+    wanted_cookie: RefCell<Option<String>>,
 }
 
 impl<'a> Browser<'a> {
@@ -75,6 +78,7 @@ impl<'a> Browser<'a> {
             register,
             cookie: RefCell::new(None),
             browser_cookie: RefCell::new(None),
+            wanted_cookie: RefCell::new(None),
         }
     }
 
@@ -127,6 +131,7 @@ impl<'a> Browser<'a> {
             .cookie()
             .into_iter()
             .chain(self.browser_cookie.borrow().clone())
+            .chain(self.wanted_cookie.borrow().clone())
             .collect();
         let request = self.register.request(method, path);
         if cookies.is_empty() {
@@ -151,11 +156,14 @@ impl<'a> Browser<'a> {
         )
     }
 
-    /// Keeps the cookie of the page.
+    /// Keeps the cookies of the page.
     fn kept(&self, page: Page) -> Page {
-        if let Some(cookie) = cookie_of(&page) {
+        for set in page.header_values("set-cookie") {
+            let cookie = set.split(';').next().unwrap().to_owned();
             let jar = if cookie.starts_with(BROWSER) {
                 &self.browser_cookie
+            } else if cookie.starts_with(WANTED) {
+                &self.wanted_cookie
             } else {
                 &self.cookie
             };

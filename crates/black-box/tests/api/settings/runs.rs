@@ -66,7 +66,7 @@ fn batch_shows_refused_records_by_key_with_sentences() {
             ">26-000003<",
             &format!("<code>{last_name}</code>: "),
             "A required value is missing.",
-            "The value matches a registered record.",
+            "The record is already registered. Equal fields: ",
         ] {
             assert!(rows.contains(words), "{words} is not in {rows}");
         }

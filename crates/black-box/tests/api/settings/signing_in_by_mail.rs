@@ -63,7 +63,8 @@ fn idle_session_of_31_minutes_is_renewed_by_mailed_link() {
         "{}",
         page.text
     );
-    browser.sign_in(&next_link(&register)).is(303);
+    let page = browser.sign_in(&next_link(&register)).is(303);
+    assert_eq!(page.header("location"), Some("/settings/tokens"));
     browser.open("/settings/tokens").is(200);
     let log = browser.open("/settings/activity").is(200).text;
     assert!(log.contains("asked for a link to sign in: user 1"), "{log}");

@@ -229,6 +229,12 @@ impl Page {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
+
+    /// The values of a header that may be there several times.
+    pub(crate) fn header_values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.headers.get_all(name).into_iter();
+        values.map(|value| value.to_str().unwrap())
+    }
 }
 
 /// What was answered.

@@ -175,7 +175,13 @@ impl Guide {
             )));
         }
         steps.push(Step::new(format!(
-            "Send one kind of request at a time to {to}. Both versions show the same records."
+            "Send one kind of request at a time to {to}. Both versions show the same records; tokens \
+             and identifiers stay the same. Entity tags, cursors and idempotency keys belong to one \
+             version: finish retries in {from}."
+        )));
+        steps.push(Step::new(format!(
+            "If you keep a copy of the records with GET /changes, move it last: start a second copy \
+             in {to}, compare both, then switch."
         )));
         steps
     }

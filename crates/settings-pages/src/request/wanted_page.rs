@@ -1,0 +1,89 @@
+//! The page that a browser asked for before its user had signed in. A cookie keeps the address, so
+//! that signing in leads to the page.
+
+use actix_web::http::header::{HeaderValue, LOCATION, SET_COOKIE};
+use actix_web::{HttpRequest, HttpResponse};
+use http_kit::paths;
+
+use crate::request::cookies::{CookieName, cookie_text};
+
+/// The most characters of an address that is kept.
+const MAX_CHARS: usize = 300;
+
+/// The address of a page of the settings: a path, and possibly a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WantedPage(String);
+
+impl WantedPage {
+    /// The page of a request; `None` for the first page, for pages about signing in, and for
+    /// addresses that a cookie cannot hold.
+    pub(crate) fn of_request(request: &HttpRequest) -> Option<Self> {
+        Self::read(request.uri().path_and_query()?.as_str())
+    }
+
+    /// The page in the cookie of a request.
+    pub(crate) fn from_cookie(request: &HttpRequest) -> Option<Self> {
+        Self::read(&cookie_text(request, CookieName::Wanted)?)
+    }
+
+    fn read(address: &str) -> Option<Self> {
+        let below = address.strip_prefix(paths::SETTINGS)?.strip_prefix('/')?;
+        // No character separates cookies, and none makes the path an address of another site.
+        let is_plain =
+            |character: u8| character.is_ascii_alphanumeric() || b"-_.~%?=&/".contains(&character);
+        let is_page = !below.is_empty()
+            && !below.starts_with("sign-in")
+            && !below.contains("//")
+            && address.len() <= MAX_CHARS
+            && below.bytes().all(is_plain);
+        is_page.then(|| Self(address.to_owned()))
+    }
+
+    /// Adds the cookie to a response.
+    pub(crate) fn keep(&self, response: &mut HttpResponse) {
+        // The characters of the address are those of a header.
+        if let Ok(cookie) = CookieName::Wanted.set(&self.0) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+    }
+
+    /// Makes a redirection lead to the page, and removes the cookie.
+    pub(crate) fn open(&self, response: &mut HttpResponse) {
+        if let (Ok(location), Ok(removed)) =
+            (HeaderValue::from_str(&self.0), CookieName::Wanted.remove())
+        {
+            response.headers_mut().insert(LOCATION, location);
+            response.headers_mut().append(SET_COOKIE, removed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_pages_are_kept() {
+        for address in ["/settings/requests/2?after=3-4", "/settings/tokens"] {
+            assert!(WantedPage::read(address).is_some(), "{address}");
+        }
+        for address in [
+            "/settings",
+            "/settings/",
+            "/settings/sign-in/secret",
+            "/settingsx/tokens",
+            "/settings//example.com",
+            "//example.com/settings/tokens",
+            "https://example.com/settings/tokens",
+            "/settings/tokens;a=b",
+            "/settings/tokens\\..",
+            "/docs",
+        ] {
+            assert_eq!(WantedPage::read(address), None, "{address}");
+        }
+        assert_eq!(
+            WantedPage::read(&format!("/settings/{}", "a".repeat(300))),
+            None
+        );
+    }
+}
