@@ -80,7 +80,7 @@ pub(crate) async fn answer(
         }
         Err(error) => error.response(around),
     };
-    if needs_sign_in && let Some(page) = WantedPage::of_request(&request) {
+    if needs_sign_in && let Some(page) = WantedPage::from_request(&request) {
         page.keep(&mut response);
     }
     if signs_in && let Some(page) = WantedPage::from_cookie(&request) {

@@ -17,7 +17,7 @@ pub(crate) struct WantedPage(String);
 impl WantedPage {
     /// The page of a request; `None` for the first page, for pages about signing in, and for
     /// addresses that a cookie cannot hold.
-    pub(crate) fn of_request(request: &HttpRequest) -> Option<Self> {
+    pub(crate) fn from_request(request: &HttpRequest) -> Option<Self> {
         Self::read(request.uri().path_and_query()?.as_str())
     }
 

@@ -27,7 +27,7 @@ pub struct ReadinessWeek {
 }
 
 impl ReadinessWeek {
-    /// Loads the weeks in which writes of the session's provider to `version` were checked against
+    /// Loads the weeks with writes of the session's provider to `version` that were checked against
     /// the rules of `newest_version`, oldest first.
     ///
     /// # Errors

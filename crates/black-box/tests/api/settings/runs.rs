@@ -162,7 +162,7 @@ fn conflict_names_the_fields_that_match() {
         let header = refused.header("Duplicate-Fields").unwrap();
         let found: Vec<&str> = header.split(", ").collect();
         assert_eq!(&found[..5], names);
-        let another_name = api.example().with(F::first_names, "Someone Else");
+        let another_name = api.example().with(F::first_names, "Other Names");
         let refused = api.send("POST", "/trainees", another_name).is(409);
         let header = refused.header("Duplicate-Fields").unwrap();
         assert!(

@@ -2,12 +2,14 @@
 
 use clap::Args;
 use domain::values::iso_8601::timestamp;
+use storage::base::cause::Cause;
 use storage::error::{Refusal, StorageError};
 use storage::observations::request_log::runs::{PAGE, Run};
 use storage::observations::request_log::{LogPosition, LoggedRequest};
+use storage::session::ProviderSession;
+use storage::store::Store;
 use usage::request_log::run_report::{problem_sentences, record_name, run_kind};
 
-use super::requests::read_for_provider;
 use crate::cli::output::{Cell, ListOutput, Number};
 use crate::cli::values::{id, ukprn};
 use crate::cli::{CommandError, Database};
@@ -131,4 +133,17 @@ fn record_cells(mut request: LoggedRequest) -> Vec<[Cell; 5]> {
             ]
         })
         .collect()
+}
+
+/// Runs a job in the session of a provider.
+pub(super) fn read_for_provider<T: Send + 'static>(
+    store: &Store,
+    ukprn: &str,
+    mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError>,
+) -> Result<T, CommandError> {
+    let found = store.read_blocking::<_, StorageError>(|session| {
+        let provider = session.open_provider(ukprn, Cause::new("request log"))?;
+        job(&mut provider.ok_or(StorageError::Refused(Refusal::UnknownProvider))?)
+    })?;
+    Ok(found)
 }

@@ -5,15 +5,12 @@ use std::ops::RangeInclusive;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
 use domain::values::iso_8601::timestamp;
-use storage::base::cause::Cause;
 use storage::error::{Refusal, StorageError};
 use storage::observations::request_log::{LogPosition, LoggedRequest, Outcome, RequestFilter};
-use storage::session::ProviderSession;
-use storage::store::Store;
 use usage::request_log::filter::{code, endpoint, statuses, time, version};
 use usage::request_log::report::{RefusalLine, RefusedMost, problem_text};
 
-use super::request_runs::{ListRuns, ShowRun, item_number};
+use super::request_runs::{ListRuns, ShowRun, item_number, read_for_provider};
 use crate::cli::output::{Cell, ListOutput, Number};
 use crate::cli::values::{id, ukprn};
 use crate::cli::{CommandError, Database};
@@ -190,19 +187,6 @@ impl Search {
             None => Ok(()),
         }
     }
-}
-
-/// Runs a job in the session of a provider.
-pub(crate) fn read_for_provider<T: Send + 'static>(
-    store: &Store,
-    ukprn: &str,
-    mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError>,
-) -> Result<T, CommandError> {
-    let found = store.read_blocking::<_, StorageError>(|session| {
-        let provider = session.open_provider(ukprn, Cause::new("request log"))?;
-        job(&mut provider.ok_or(StorageError::Refused(Refusal::UnknownProvider))?)
-    })?;
-    Ok(found)
 }
 
 fn cells(request: LoggedRequest) -> [Cell; 9] {

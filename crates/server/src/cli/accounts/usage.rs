@@ -9,7 +9,7 @@ use usage::chart;
 use usage::months::{MAX_MONTHS, UsageByMonth};
 use usage::report::{Line, Report};
 
-use crate::cli::accounts::requests::read_for_provider;
+use crate::cli::accounts::request_runs::read_for_provider;
 use crate::cli::output::{self, Cell, ListFormat, ListOutput, Number};
 use crate::cli::values::{between, date, ukprn};
 use crate::cli::{CommandError, Database};

@@ -13,7 +13,7 @@ pub(crate) enum HistoryCommand {
     ///
     /// This cannot be undone. Save the entries first: docs/operations/data-care.md shows how. Servers
     /// can keep running. If the command is interrupted, run it again. `audit` then shows the date
-    /// before which entries were deleted.
+    /// of the oldest entry.
     Remove(Remove),
 }
 

@@ -34,7 +34,7 @@ pub struct RunKey {
 
 /// The numbers of records of a run, by result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Queryable, Insertable)]
-#[diesel(table_name = request_runs)]
+#[diesel(table_name = request_runs, treat_none_as_default_value = false)]
 pub struct RunCounts {
     /// New trainees.
     pub registered: i64,
