@@ -3,7 +3,6 @@
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 
 use crate::fault::{FileFault, Limits};
-use crate::table::Row;
 
 /// Precedes the text of a cell in some files, and is no part of it.
 pub(crate) const APOSTROPHE: char = '\'';
@@ -13,6 +12,15 @@ const SEPARATORS: [(u8, &str); 3] = [(b',', "commas"), (b';', "semicolons"), (b'
 const SEPARATOR_LINE: &str = "sep=";
 /// The cell memory at the beginning, in bytes. Longer cells double it.
 const FIRST_CELL_BYTES: usize = 1024;
+
+/// A row of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The first line of the row in the file, from 1.
+    pub line: u64,
+    /// The cells, without surrounding white space and without the apostrophe before a text.
+    pub cells: Vec<String>,
+}
 
 /// The rows of a text, without those whose cells are all blank.
 pub(crate) struct Cells<'a> {

@@ -119,8 +119,8 @@ impl Names {
         self.trainee.add(name, field);
     }
 
-    /// Adds a field of a nested record by one of its names, like [`Names::add_field`]. A list that
-    /// is none of [`LISTS`] is left out.
+    /// Adds a field of a nested record by one of its names, like [`Names::add_field`]. Does nothing
+    /// if [`LISTS`] has no such list.
     pub fn add_nested(&mut self, list: &str, name: &str, field: &str) {
         let place = LISTS.iter().position(|known| known.name == list);
         if let Some(names) = place.and_then(|place| self.lists.get_mut(place)) {
@@ -133,13 +133,13 @@ impl Names {
         self.read_only.insert(heading_key(name));
     }
 
-    /// The fields of trainees, in the order in which they were added.
+    /// The fields of trainees, in the order of their addition.
     #[must_use]
     pub fn fields(&self) -> &[String] {
         &self.trainee.fields
     }
 
-    /// The fields of the records of a list, in the order in which they were added.
+    /// The fields of the records of a list, in the order of their addition.
     #[must_use]
     pub fn nested_fields(&self, list: List) -> &[String] {
         let names = LISTS.iter().position(|known| *known == list);

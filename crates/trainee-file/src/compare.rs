@@ -111,7 +111,7 @@ pub enum SentNested {
 
 /// What a program remembers of earlier requests.
 pub trait Memory {
-    /// Why the memory cannot be read.
+    /// The reason that the memory cannot be read.
     type Error;
 
     /// Returns the values that the register shows otherwise than they were sent.

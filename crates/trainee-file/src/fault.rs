@@ -1,4 +1,4 @@
-//! Why a file cannot be read, and its limits.
+//! Faults of files, and the limits of a file.
 
 /// The limits of a file. All are inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Limits {
     };
 }
 
-/// Why a file cannot be read. `Display` is one sentence for the person who chose the file.
+/// The reason that a file cannot be read. `Display` is one sentence for the person who chose the file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileFault {

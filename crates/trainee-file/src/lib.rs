@@ -28,6 +28,7 @@ mod text;
 mod trainee_row;
 mod writing;
 
+pub use cells::Row;
 pub use columns::{Column, INPUT_SUFFIX, LISTS, List, Names, TRAINEE_ID, UPDATED_AT};
 pub use columns::{find_repeated_column, nested_name};
 pub use compare::{
@@ -38,6 +39,6 @@ pub use fault::{FileFault, Limits};
 pub use headings::WHY_HEADING;
 pub use record::{at, cell, input};
 pub use repairs::{CellKind, Codes, Mangled, Repair, find_repairs};
-pub use table::{Row, Table};
+pub use table::Table;
 pub use trainee_row::{NestedRow, TraineeRow};
 pub use writing::{add_apostrophe, spreadsheet_cell, write_csv};

@@ -6,6 +6,7 @@
 mod dates;
 mod numbers;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::columns::{Column, List};
@@ -48,25 +49,31 @@ pub enum Mangled {
     ScientificNotation,
     /// Numbers were shortened, and digits were lost. The cells cannot be restored.
     LostDigits,
+    /// Dates are written as year, month and day, in another form than `YYYY-MM-DD`.
+    YearFirst,
     /// Dates are written as day, month and year.
     DayFirst,
     /// Dates are written as month, day and year.
     MonthFirst,
     /// Dates are written in several orders. The cells cannot be restored.
     MixedDates,
+    /// Dates are written as the day numbers of a spreadsheet.
+    DayNumbers,
     /// Codes are written as their names.
     CodeNames,
 }
 
 impl Mangled {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::LostZeros,
         Self::ScientificNotation,
         Self::LostDigits,
+        Self::YearFirst,
         Self::DayFirst,
         Self::MonthFirst,
         Self::MixedDates,
+        Self::DayNumbers,
         Self::CodeNames,
     ];
 
@@ -77,9 +84,11 @@ impl Mangled {
             Self::LostZeros => "lost_zeros",
             Self::ScientificNotation => "scientific_notation",
             Self::LostDigits => "lost_digits",
+            Self::YearFirst => "year_first",
             Self::DayFirst => "day_first",
             Self::MonthFirst => "month_first",
             Self::MixedDates => "mixed_dates",
+            Self::DayNumbers => "day_numbers",
             Self::CodeNames => "code_names",
         }
     }
@@ -107,6 +116,8 @@ impl fmt::Display for Mangled {
                 "A spreadsheet has shortened these numbers, and their digits are lost. Format the \
                  column as text, and enter the numbers again."
             }
+            Self::YearFirst => "These dates are not written as YYYY-MM-DD.",
+            Self::DayNumbers => "These dates are written as the day numbers of a spreadsheet.",
             Self::DayFirst => "These dates are written as day, month and year.",
             Self::MonthFirst => "These dates are written as month, day and year.",
             Self::MixedDates => {
@@ -153,6 +164,93 @@ impl Repair {
 /// cells were changed in several ways; each cell is in at most one of them.
 #[must_use]
 pub fn find_repairs(table: &Table, columns: &[Column], codes: &dyn Codes) -> Vec<Repair> {
-    let _ = (table, columns, codes, MAX_EXAMPLES);
-    Vec::new()
+    let mut repairs = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let (list, field) = match column {
+            Column::Field(field) => (None, field),
+            Column::Nested { list, field, .. } if field != list.id => (Some(*list), field),
+            Column::Nested { .. } | Column::TraineeId | Column::UpdatedAt | Column::Ignored => {
+                continue;
+            }
+        };
+        let cells = filled_cells(table, place);
+        let mut found = Found::new();
+        match codes.kind(list, field) {
+            CellKind::Text => {}
+            CellKind::Date => dates::find(&cells, &mut found),
+            CellKind::Code => find_codes(&cells, list, field, codes, &mut found),
+            CellKind::Digits(lengths) => numbers::find_digits(&cells, lengths, &mut found),
+        }
+        numbers::find_scientific(&cells, &mut found);
+        repairs.extend(found.into_iter().map(|(kind, restored)| Repair {
+            column: place,
+            kind,
+            examples: collect_examples(&cells, &restored),
+            cells: restored,
+        }));
+    }
+    repairs
+}
+
+/// Changed cells by kind: the place of the row, and the restored cell.
+type Found = BTreeMap<Mangled, Vec<(usize, String)>>;
+
+/// The cells of a column that are not blank, with the places of their rows.
+fn filled_cells(table: &Table, column: usize) -> Vec<(usize, &str)> {
+    let mut cells = Vec::new();
+    for (row, cell) in table.rows.iter().enumerate() {
+        if let Some(text) = cell.cells.get(column).filter(|text| !text.is_empty()) {
+            cells.push((row, text.as_str()));
+        }
+    }
+    cells
+}
+
+/// Finds codes that have lost zeros, and names in the place of codes.
+fn find_codes(
+    cells: &[(usize, &str)],
+    list: Option<List>,
+    field: &str,
+    codes: &dyn Codes,
+    found: &mut Found,
+) {
+    for (row, text) in cells {
+        let code = codes.code(list, field, text);
+        if code.as_deref() == Some(*text) {
+            continue;
+        }
+        let is_code = |padded: &String| codes.code(list, field, padded).as_ref() == Some(padded);
+        if let Some(padded) = numbers::pad_with_zeros(text).find(is_code) {
+            found
+                .entry(Mangled::LostZeros)
+                .or_default()
+                .push((*row, padded));
+        } else if let Some(code) = code {
+            found
+                .entry(Mangled::CodeNames)
+                .or_default()
+                .push((*row, code));
+        }
+    }
+}
+
+/// Up to [`MAX_EXAMPLES`] different cells with their restored texts.
+fn collect_examples(
+    cells: &[(usize, &str)],
+    restored: &[(usize, String)],
+) -> Vec<(String, String)> {
+    let mut examples: Vec<(String, String)> = Vec::new();
+    for (row, to) in restored {
+        let cell = cells.binary_search_by_key(row, |(row, _)| *row);
+        let Some((_, from)) = cell.ok().and_then(|at| cells.get(at)) else {
+            continue;
+        };
+        if examples.iter().all(|(known, _)| known != from) {
+            examples.push(((*from).to_owned(), to.clone()));
+        }
+        if examples.len() == MAX_EXAMPLES {
+            break;
+        }
+    }
+    examples
 }

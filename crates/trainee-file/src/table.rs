@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cells::Cells;
+use crate::cells::{Cells, Row};
 use crate::fault::{FileFault, Limits};
 use crate::text::decode;
 
@@ -13,15 +13,6 @@ pub struct Table {
     pub header: Vec<String>,
     /// The rows below the headings, without blank ones. Each has one cell for each heading.
     pub rows: Vec<Row>,
-}
-
-/// A row of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// The first line of the row in the file, from 1.
-    pub line: u64,
-    /// The cells, without surrounding white space and without the apostrophe before a text.
-    pub cells: Vec<String>,
 }
 
 impl Table {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::cells::Row;
 use crate::columns::{Column, INPUT_SUFFIX, LISTS, List};
 use crate::record::input;
-use crate::table::Row;
 
 /// A row by the fields of its columns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
