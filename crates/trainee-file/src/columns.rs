@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::headings::{HEADINGS, IGNORED};
+use crate::headings::{HEADINGS, IGNORED_HEADINGS};
 
 /// The identifier of a trainee.
 pub const TRAINEE_ID: &str = "trainee_id";
@@ -14,6 +14,8 @@ pub const TRAINEE_ID: &str = "trainee_id";
 pub const UPDATED_AT: &str = "updated_at";
 /// Follows the name of a nested list in the body of a request.
 pub const INPUT_SUFFIX: &str = "_attributes";
+/// The name of a column to leave out.
+const IGNORED: &str = "ignored";
 /// The most nested records of a list in a row.
 const MAX_NUMBER: usize = 99;
 
@@ -42,7 +44,7 @@ pub const LISTS: [List; 2] = [
     },
 ];
 
-/// What a cell of a column is. `Display` writes the name of the column; [`Names::recognise`] reads
+/// What a cell of a column is. `Display` writes the name of the column, and [`Names::find`] reads
 /// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
@@ -76,7 +78,7 @@ impl fmt::Display for Column {
                 number,
                 field,
             } => write!(formatter, "{}.{number}.{field}", list.name),
-            Self::Ignored => formatter.write_str("ignored"),
+            Self::Ignored => formatter.write_str(IGNORED),
         }
     }
 }
@@ -148,6 +150,15 @@ impl Names {
             .map_or(&[], |names| &names.fields)
     }
 
+    /// Returns the column that `Display` writes so, `None` if there is no such field.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Column> {
+        if name == IGNORED {
+            return Some(Column::Ignored);
+        }
+        self.named(name)
+    }
+
     /// Returns the column of a heading: a name of a field or of the sector's template, in any case,
     /// with spaces or underscores. `None` if no field is called so.
     #[must_use]
@@ -164,9 +175,7 @@ impl Names {
         match key {
             TRAINEE_ID => return Some(Column::TraineeId),
             UPDATED_AT => return Some(Column::UpdatedAt),
-            _ if key == Column::Ignored.to_string() || IGNORED.contains(&key) => {
-                return Some(Column::Ignored);
-            }
+            _ if IGNORED_HEADINGS.contains(&key) => return Some(Column::Ignored),
             _ => {}
         }
         if let Some(field) = self.trainee.find(key) {

@@ -7,7 +7,7 @@
 pub const WHY_HEADING: &str = "Why it was refused";
 
 /// Headings of columns to leave out, in the form of [`crate::columns::heading_key`].
-pub(crate) const IGNORED: &[&str] = &["why_it_was_refused", "errors"];
+pub(crate) const IGNORED_HEADINGS: &[&str] = &["why_it_was_refused", "errors"];
 
 /// Other headings in the form of [`crate::columns::heading_key`], with the names of their columns.
 pub(crate) const HEADINGS: &[(&str, &str)] = &[
