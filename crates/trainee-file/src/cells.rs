@@ -110,19 +110,16 @@ impl<'a> Cells<'a> {
             let (result, read, written) = self.reader.read_field(input, output);
             length += written;
             self.at += read.min(rest.len());
+            let limit = self.limits.cell_bytes;
+            if length > limit {
+                return Err(FileFault::CellTooLong { line, limit });
+            }
             match result {
                 ReadFieldResult::Field { record_end } => {
                     let cell = self.cell.get(..length).unwrap_or_default();
                     return Ok(Some((trim_cell(cell), record_end)));
                 }
-                ReadFieldResult::OutputFull => {
-                    let limit = self.limits.cell_bytes;
-                    if length > limit {
-                        return Err(FileFault::CellTooLong { line, limit });
-                    }
-                    let size = (length.max(1) * 2).min(limit.saturating_add(1));
-                    self.cell.resize(size.max(length + 1), 0);
-                }
+                ReadFieldResult::OutputFull => self.cell.resize(self.cell.len() * 2, 0),
                 ReadFieldResult::InputEmpty if rest.is_empty() && length > 0 => {
                     return Err(FileFault::OpenQuote { line });
                 }

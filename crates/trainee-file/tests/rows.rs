@@ -1,5 +1,7 @@
 //! Rows by their columns: bodies, names of columns, and headings.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use trainee_file::{
     Column, LISTS, Names, Table, TraineeRow, find_repeated_column, spreadsheet_cell, write_csv,
 };

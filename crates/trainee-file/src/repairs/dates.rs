@@ -103,7 +103,7 @@ fn read_date(text: &str) -> Option<WrittenDate> {
     let [first, second, third] = parts[..] else {
         return None;
     };
-    if first.len() == 4 {
+    if first.len() == 4 && read_month(first).is_none() {
         let date = NaiveDate::from_ymd_opt(first.parse().ok()?, number(second)?, number(third)?);
         return date.map(WrittenDate::YearFirst);
     }
