@@ -11,7 +11,12 @@ use std::fmt;
 
 use crate::columns::{Column, List};
 use crate::table::Table;
+use crate::writing::FORMULA_STARTS;
 
+/// How spreadsheets show that a formula has no value.
+const ERROR_VALUES: [&str; 8] = [
+    "#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!",
+];
 /// The most examples of a repair.
 const MAX_EXAMPLES: usize = 3;
 
@@ -61,11 +66,15 @@ pub enum Mangled {
     DayNumbers,
     /// Codes are written as their names.
     CodeNames,
+    /// Formulas in the place of values. The cells cannot be restored.
+    Formulas,
+    /// Error values of formulas, or `####`. The cells cannot be restored.
+    ErrorValues,
 }
 
 impl Mangled {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::LostZeros,
         Self::ScientificNotation,
         Self::LostDigits,
@@ -75,6 +84,8 @@ impl Mangled {
         Self::MixedDates,
         Self::DayNumbers,
         Self::CodeNames,
+        Self::Formulas,
+        Self::ErrorValues,
     ];
 
     /// Returns the name for forms and stored results.
@@ -90,6 +101,8 @@ impl Mangled {
             Self::MixedDates => "mixed_dates",
             Self::DayNumbers => "day_numbers",
             Self::CodeNames => "code_names",
+            Self::Formulas => "formulas",
+            Self::ErrorValues => "error_values",
         }
     }
 
@@ -102,7 +115,10 @@ impl Mangled {
     /// Whether the cells can be restored.
     #[must_use]
     pub fn can_be_restored(self) -> bool {
-        !matches!(self, Self::LostDigits | Self::MixedDates)
+        !matches!(
+            self,
+            Self::LostDigits | Self::MixedDates | Self::Formulas | Self::ErrorValues
+        )
     }
 }
 
@@ -123,6 +139,13 @@ impl fmt::Display for Mangled {
             Self::MixedDates => {
                 "Some of these dates are written as day, month and year, and others as month, day \
                  and year. Write all of them as YYYY-MM-DD."
+            }
+            Self::Formulas => {
+                "These cells are formulas. Copy the column in a spreadsheet, and paste it as values."
+            }
+            Self::ErrorValues => {
+                "These cells are error values of a spreadsheet. Correct its formulas, or make its \
+                 column wider."
             }
             Self::CodeNames => "These cells have names in the place of codes.",
         })
@@ -182,6 +205,7 @@ pub fn find_repairs(table: &Table, columns: &[Column], codes: &dyn Codes) -> Vec
             CellKind::Digits(lengths) => numbers::find_digits(&cells, lengths, &mut found),
         }
         numbers::find_scientific(&cells, &mut found);
+        find_formulas(&cells, &mut found);
         repairs.extend(found.into_iter().map(|(kind, restored)| Repair {
             column: place,
             kind,
@@ -231,6 +255,21 @@ fn find_codes(
                 .or_default()
                 .push((*row, code));
         }
+    }
+}
+
+/// Finds formulas and their error values. A hyphen alone stands for no value.
+fn find_formulas(cells: &[(usize, &str)], found: &mut Found) {
+    for (row, text) in cells {
+        let kind = if ERROR_VALUES.contains(text) || text.trim_matches('#').is_empty() {
+            Mangled::ErrorValues
+        } else if text.starts_with(FORMULA_STARTS) && text.len() > 1 {
+            Mangled::Formulas
+        } else {
+            continue;
+        };
+        let cells = found.entry(kind).or_default();
+        cells.push((*row, String::new()));
     }
 }
 

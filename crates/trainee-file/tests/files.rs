@@ -642,6 +642,25 @@ fn files_beyond_a_limit_get_one_sentence() {
 }
 
 #[test]
+fn formulas_and_error_values_are_found() {
+    check(&[(
+        "formulas",
+        "first_names,email\n=A1&B1,#N/A\n-,a@x\nAyo,####\n".into(),
+        "first_names|email\n~first_names formulas 1: =A1&B1 > \n~email error_values 2: #N/A > \n\
+         2 =A1&B1|#N/A\n3 -|a@x\n4 Ayo|####",
+    )]);
+}
+
+#[test]
+fn kinds_of_repairs_are_named_and_explained() {
+    for kind in trainee_file::Mangled::ALL {
+        assert_eq!(trainee_file::Mangled::from_name(kind.name()), Some(kind));
+        assert!(kind.to_string().ends_with('.'));
+    }
+    assert_eq!(trainee_file::Mangled::from_name("x"), None);
+}
+
+#[test]
 fn formula_cells_are_read_as_text_and_written_defused() {
     let text = "first_names\n\"=HYPERLINK(\"\"http://x\"\")\"\n@SUM(1)\n";
     let table = Table::read(text.as_bytes()).unwrap();
