@@ -81,8 +81,7 @@ impl<'a> Cells<'a> {
             let mut is_blank = true;
             while let Some((cell, is_last)) = self.next_cell(line)? {
                 if cells.len() == self.limits.columns {
-                    let limit = self.limits.columns;
-                    return Err(FileFault::TooManyColumns { line, limit });
+                    return Err(FileFault::TooManyColumns(line, self.limits.columns));
                 }
                 is_blank &= cell.is_empty();
                 cells.push(cell);
@@ -110,9 +109,8 @@ impl<'a> Cells<'a> {
             let (result, read, written) = self.reader.read_field(input, output);
             length += written;
             self.at += read.min(rest.len());
-            let limit = self.limits.cell_bytes;
-            if length > limit {
-                return Err(FileFault::CellTooLong { line, limit });
+            if length > self.limits.cell_bytes {
+                return Err(FileFault::CellTooLong(line, self.limits.cell_bytes));
             }
             match result {
                 ReadFieldResult::Field { record_end } => {
@@ -121,7 +119,7 @@ impl<'a> Cells<'a> {
                 }
                 ReadFieldResult::OutputFull => self.cell.resize(self.cell.len() * 2, 0),
                 ReadFieldResult::InputEmpty if rest.is_empty() && length > 0 => {
-                    return Err(FileFault::OpenQuote { line });
+                    return Err(FileFault::OpenQuote(line));
                 }
                 ReadFieldResult::InputEmpty if rest.is_empty() => return Ok(None),
                 ReadFieldResult::InputEmpty => {}
@@ -144,7 +142,7 @@ fn named_separator(text: &str) -> Option<((u8, &'static str), usize)> {
 fn count_first_row(text: &str, separator: (u8, &'static str), limits: &Limits) -> usize {
     match Cells::with_separator(text, 0, separator, limits).next_row() {
         Ok(Some(row)) => row.cells.len(),
-        Err(FileFault::TooManyColumns { limit, .. }) => limit.saturating_add(1),
+        Err(FileFault::TooManyColumns(_, limit)) => limit.saturating_add(1),
         Ok(None) | Err(_) => 1,
     }
 }

@@ -108,10 +108,6 @@ impl FieldNames {
             .entry(heading_key(name))
             .or_insert_with(|| field.to_owned());
     }
-
-    fn find(&self, name: &str) -> Option<&String> {
-        self.by_name.get(name)
-    }
 }
 
 impl Names {
@@ -156,40 +152,40 @@ impl Names {
         if name == IGNORED {
             return Some(Column::Ignored);
         }
-        self.named(name)
+        self.named(&heading_key(name))
     }
 
     /// Returns the column of a heading: a name of a field or of the sector's template, in any case,
-    /// with spaces or underscores. `None` if no field is called so.
+    /// with spaces, underscores or neither. `None` if no field is called so.
     #[must_use]
     pub fn recognise(&self, heading: &str) -> Option<Column> {
         let key = heading_key(heading);
         self.named(&key).or_else(|| {
             let (_, name) = HEADINGS.iter().find(|(known, _)| *known == key)?;
-            self.named(name)
+            self.find(name)
         })
     }
 
-    /// The column of a name in the form of [`heading_key`].
+    /// The column of a [`heading_key`].
     fn named(&self, key: &str) -> Option<Column> {
-        match key {
-            TRAINEE_ID => return Some(Column::TraineeId),
-            UPDATED_AT => return Some(Column::UpdatedAt),
-            _ if IGNORED_HEADINGS.contains(&key) => return Some(Column::Ignored),
-            _ => {}
+        if key == heading_key(TRAINEE_ID) {
+            return Some(Column::TraineeId);
         }
-        if let Some(field) = self.trainee.find(key) {
+        if key == heading_key(UPDATED_AT) {
+            return Some(Column::UpdatedAt);
+        }
+        if let Some(field) = self.trainee.by_name.get(key) {
             return Some(Column::Field(field.clone()));
         }
-        if self.read_only.contains(key) {
+        if self.read_only.contains(key) || IGNORED_HEADINGS.contains(&key) {
             return Some(Column::Ignored);
         }
         let (list, number, name) = nested_name(key).or_else(|| nested_heading(key))?;
-        let field = if name == list.id {
-            name
+        let field = if name == heading_key(list.id) {
+            list.id
         } else {
             let place = LISTS.iter().position(|known| *known == list)?;
-            self.lists.get(place)?.find(name)?
+            self.lists.get(place)?.by_name.get(name)?
         };
         Some(Column::Nested {
             list,
@@ -199,19 +195,14 @@ impl Names {
     }
 }
 
-/// A heading in lower case, with one underscore for other characters than letters, digits and
-/// dots.
+/// The letters, digits and dots of a heading, in lower case: one key for `first_names`, `First Names`
+/// and `firstNames`.
 pub(crate) fn heading_key(heading: &str) -> String {
-    let mut key = String::with_capacity(heading.len());
-    for character in heading.chars().flat_map(char::to_lowercase) {
-        if character.is_alphanumeric() || character == '.' {
-            key.push(character);
-        } else if !key.is_empty() && !key.ends_with('_') {
-            key.push('_');
-        }
-    }
-    key.truncate(key.trim_end_matches('_').len());
-    key
+    heading
+        .chars()
+        .filter(|character| character.is_alphanumeric() || *character == '.')
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Returns the list, the number and the field of a name such as `placements.1.urn`. `None` for
@@ -225,23 +216,14 @@ pub fn nested_name(name: &str) -> Option<(List, usize, &str)> {
     Some((list, number, parts.next()?))
 }
 
-/// Like [`nested_name`], for headings such as `placement_1_urn` and `degree_subject`.
+/// Like [`nested_name`], for the keys of headings such as `Placement 1 URN` and `Degree Subject`.
 fn nested_heading(key: &str) -> Option<(List, usize, &str)> {
-    for list in LISTS {
-        let Some(rest) = key
-            .strip_prefix(list.one)
-            .and_then(|rest| rest.strip_prefix('_'))
-        else {
-            continue;
-        };
-        return Some(match rest.split_once('_') {
-            Some((number, field)) if parse_number(number).is_some() => {
-                (list, parse_number(number)?, field)
-            }
-            _ => (list, 1, rest),
-        });
-    }
-    None
+    let (list, rest) = LISTS
+        .into_iter()
+        .find_map(|list| Some((list, key.strip_prefix(list.one)?)))?;
+    let field = rest.trim_start_matches(|character: char| character.is_ascii_digit());
+    let number = rest.strip_suffix(field).filter(|number| !number.is_empty());
+    Some((list, number.map_or(Some(1), parse_number)?, field))
 }
 
 fn parse_number(text: &str) -> Option<usize> {

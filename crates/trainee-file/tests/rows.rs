@@ -82,6 +82,7 @@ fn headings_of_versions_and_of_the_template_are_recognised() {
         ("first_names", "first_names"),
         (" First Names ", "first_names"),
         ("FIRST NAMES", "first_names"),
+        ("firstNames", "first_names"),
         ("Provider Trainee ID", "provider_trainee_id"),
         ("HESA ID", "agency_id"),
         ("Disability 1", "disability1"),

@@ -5,19 +5,10 @@ use chrono::{Days, NaiveDate};
 use super::{Found, Mangled};
 
 /// The months in English, which spreadsheets also shorten to three letters or more.
+#[rustfmt::skip]
 const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
 ];
 /// The shortest name of a month.
 const MIN_MONTH_LETTERS: usize = 3;
