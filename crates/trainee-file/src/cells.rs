@@ -30,6 +30,8 @@ pub(crate) struct Cells<'a> {
     lines: LineCounter<'a>,
     limits: &'a Limits,
     cell: Vec<u8>,
+    /// The cells of the row before, which most rows have too.
+    width: usize,
     /// The name of the separator in the plural.
     pub(crate) separator: &'static str,
 }
@@ -65,6 +67,7 @@ impl<'a> Cells<'a> {
             lines: LineCounter::new(text.as_bytes()),
             limits,
             cell: vec![0; FIRST_CELL_BYTES],
+            width: 0,
             separator,
         }
     }
@@ -77,7 +80,7 @@ impl<'a> Cells<'a> {
     pub(crate) fn next_row(&mut self) -> Result<Option<Row>, FileFault> {
         loop {
             let line = self.lines.line_of(self.at);
-            let mut cells = Vec::new();
+            let mut cells = Vec::with_capacity(self.width);
             let mut is_blank = true;
             while let Some((cell, is_last)) = self.next_cell(line)? {
                 if cells.len() == self.limits.columns {
@@ -92,6 +95,7 @@ impl<'a> Cells<'a> {
             if cells.is_empty() {
                 return Ok(None);
             }
+            self.width = cells.len();
             if !is_blank {
                 return Ok(Some(Row { line, cells }));
             }

@@ -6,6 +6,8 @@
     reason = "a test that cannot go on fails"
 )]
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use trainee_file::{
     CellKind, Codes, Column, Limits, List, Names, NoMemory, Table, TraineeRow, compare,
@@ -63,7 +65,10 @@ fn walk(bytes: &[u8], limits: &Limits) -> Option<Table> {
     };
     assert!(table.rows.len() <= limits.rows && table.header.len() <= limits.columns);
     let columns = columns(&table);
+    let mut repaired = BTreeSet::new();
     for repair in find_repairs(&table, &columns, &AllCodes) {
+        let cells = repair.cells.iter().map(|(row, _)| (*row, repair.column));
+        assert!(cells.fold(true, |is_new, cell| is_new & repaired.insert(cell)));
         assert!(!repair.examples.is_empty() && !repair.cells.is_empty());
         repair.apply(&mut table);
     }
