@@ -44,8 +44,8 @@ pub const LISTS: [List; 2] = [
     },
 ];
 
-/// What a cell of a column is. `Display` writes the name of the column, and [`Names::find`] reads
-/// it.
+/// What a cell of a column is. `Display` writes the name of the column, and
+/// [`Names::recognise`] reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
     /// The identifier of the trainee to change.
@@ -146,23 +146,15 @@ impl Names {
             .map_or(&[], |names| &names.fields)
     }
 
-    /// Returns the column that `Display` writes so, `None` if there is no such field.
-    #[must_use]
-    pub fn find(&self, name: &str) -> Option<Column> {
-        if name == IGNORED {
-            return Some(Column::Ignored);
-        }
-        self.named(&heading_key(name))
-    }
-
-    /// Returns the column of a heading: a name of a field or of the sector's template, in any case,
-    /// with spaces, underscores or neither. `None` if no field is called so.
+    /// Returns the column of a heading: what `Display` writes for a column, or a name of a field or of
+    /// the sector's template, in any case, with spaces, underscores or neither. `None` if no field is
+    /// called so.
     #[must_use]
     pub fn recognise(&self, heading: &str) -> Option<Column> {
         let key = heading_key(heading);
         self.named(&key).or_else(|| {
             let (_, name) = HEADINGS.iter().find(|(known, _)| *known == key)?;
-            self.find(name)
+            self.named(&heading_key(name))
         })
     }
 
@@ -177,7 +169,7 @@ impl Names {
         if let Some(field) = self.trainee.by_name.get(key) {
             return Some(Column::Field(field.clone()));
         }
-        if self.read_only.contains(key) || IGNORED_HEADINGS.contains(&key) {
+        if self.read_only.contains(key) || key == IGNORED || IGNORED_HEADINGS.contains(&key) {
             return Some(Column::Ignored);
         }
         let (list, number, name) = nested_name(key).or_else(|| nested_heading(key))?;

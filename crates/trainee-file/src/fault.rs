@@ -39,8 +39,14 @@ pub enum FileFault {
     #[error("The file is empty.")]
     Empty,
     /// The file has more bytes than the limit.
-    #[error("The file is larger than {megabytes} MB; split it into smaller files.", megabytes = .0 / 1_048_576)]
-    TooLarge(usize),
+    #[error(
+        "The file is larger than {megabytes} MB; split it into smaller files.",
+        megabytes = limit / 1_048_576
+    )]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
     /// A format other than CSV, with its article.
     #[error("The file is {0}, not CSV; open it in a spreadsheet and save it as CSV UTF-8.")]
     OtherFormat(&'static str),
@@ -63,7 +69,10 @@ pub enum FileFault {
     #[error("The file has more than {0} rows of trainees; split it into smaller files.")]
     TooManyRows(usize),
     /// A row has a cell of more bytes than the limit: its line, and the limit.
-    #[error("Line {0} has a cell of more than {kilobytes} KB; check its quotation marks.", kilobytes = .1 / 1024)]
+    #[error(
+        "Line {0} has a cell of more than {kilobytes} KB; check its quotation marks.",
+        kilobytes = .1 / 1024
+    )]
     CellTooLong(u64, usize),
     /// The column has values and no heading.
     #[error("Column {0} has no heading; write a name in the first row.")]

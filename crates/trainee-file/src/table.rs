@@ -32,7 +32,8 @@ impl Table {
     /// [`FileFault`], whose `Display` is one sentence for the person who chose the file.
     pub fn read_within(bytes: &[u8], limits: &Limits) -> Result<Self, FileFault> {
         if bytes.len() > limits.bytes {
-            return Err(FileFault::TooLarge(limits.bytes));
+            let limit = limits.bytes;
+            return Err(FileFault::TooLarge { limit });
         }
         let text = decode(bytes)?;
         let mut cells = Cells::new(&text, limits);

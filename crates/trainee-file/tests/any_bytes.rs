@@ -43,7 +43,7 @@ fn columns(table: &Table) -> Vec<Column> {
         columns.push(
             names
                 .recognise(heading)
-                .or_else(|| names.find(name))
+                .or_else(|| names.recognise(name))
                 .unwrap(),
         );
     }

@@ -106,7 +106,7 @@ fn headings_of_versions_and_of_the_template_are_recognised() {
     ] {
         let found = names().recognise(heading).map(|column| column.to_string());
         assert_eq!(found.as_deref(), Some(column), "{heading}");
-        let same = names().find(column).map(|column| column.to_string());
+        let same = names().recognise(column).map(|column| column.to_string());
         assert_eq!(same.as_deref(), Some(column));
     }
     for heading in [
@@ -115,7 +115,6 @@ fn headings_of_versions_and_of_the_template_are_recognised() {
         "placements.0.urn",
         "Placement 100 URN",
         "degrees.1.x",
-        "ignored",
     ] {
         assert_eq!(names().recognise(heading), None, "{heading}");
     }
