@@ -2,25 +2,27 @@
 
 use serde_json::Value;
 
-/// The text of a value in a cell. Null, a missing value and an empty list are blank; a list or an
-/// object is JSON.
-pub(crate) fn cell(value: &Value) -> String {
+/// Returns the text of a value in a cell. Null, a missing value and an empty list are blank; a list
+/// or an object is JSON.
+#[must_use]
+pub fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::Array(values) if values.is_empty() => String::new(),
-        Value::Array(_) | Value::Object(_) => value.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }
 
-/// A value within an object; null where there is none.
-pub(crate) fn at<'a>(value: &'a Value, key: &str) -> &'a Value {
+/// Returns a value within an object; null if there is none.
+#[must_use]
+pub fn at<'a>(value: &'a Value, key: &str) -> &'a Value {
     value.get(key).unwrap_or(&Value::Null)
 }
 
-/// What a request sends for a cell: blank text clears a field.
-pub(crate) fn input(cell: &str) -> Value {
+/// Returns what a request sends for a cell: blank text clears a field.
+#[must_use]
+pub fn input(cell: &str) -> Value {
     if cell.is_empty() {
         Value::Null
     } else {
