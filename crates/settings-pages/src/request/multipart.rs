@@ -51,7 +51,7 @@ pub(crate) async fn receive(
     let length = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if length.is_none_or(|length| length > MAX_RECEIVED_BYTES) {
+    if length.is_some_and(|length| length > MAX_RECEIVED_BYTES) {
         let max = route.max_file_bytes;
         return Err(ApiError::from(BodyError::TooLarge { max }).into());
     }
