@@ -57,7 +57,7 @@ struct RunLine {
     /// The time for people, such as `26 Nov, 11:37`.
     time: String,
     full_time: String,
-    kind: &'static str,
+    kind: String,
     counts: String,
     run: Run,
 }
