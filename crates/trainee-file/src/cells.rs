@@ -1,0 +1,200 @@
+//! The rows of cells of a text. No row and no cell takes more memory than its limit.
+
+use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
+
+use crate::fault::{FileFault, Limits};
+
+/// Precedes the text of a cell in some files, and is no part of it.
+pub(crate) const APOSTROPHE: char = '\'';
+/// The separators, with their names in the plural. The first of equals wins.
+const SEPARATORS: [(u8, &str); 3] = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs")];
+/// Begins a line that only names the separator. Spreadsheets write and read it.
+const SEPARATOR_LINE: &str = "sep=";
+/// The cell memory at the beginning, in bytes. Longer cells double it.
+const FIRST_CELL_BYTES: usize = 1024;
+
+/// A row of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The first line of the row in the file, from 1.
+    pub line: u64,
+    /// The cells, without surrounding white space and without the apostrophe before a text.
+    pub cells: Vec<String>,
+}
+
+/// The rows of a text, without those whose cells are all blank.
+pub(crate) struct Cells<'a> {
+    text: &'a [u8],
+    reader: Reader,
+    at: usize,
+    lines: LineCounter<'a>,
+    limits: &'a Limits,
+    cell: Vec<u8>,
+    /// The name of the separator in the plural.
+    pub(crate) separator: &'static str,
+}
+
+impl<'a> Cells<'a> {
+    /// Begins at the first row. The separator is the one of the first line, if it names one.
+    /// Otherwise, it is the one that gives the first row the most cells.
+    pub(crate) fn new(text: &'a str, limits: &'a Limits) -> Self {
+        if let Some((separator, at)) = named_separator(text) {
+            return Self::with_separator(text, at, separator, limits);
+        }
+        let [first, others @ ..] = SEPARATORS;
+        let mut best = (count_first_row(text, first, limits), first);
+        for separator in others {
+            let cells = count_first_row(text, separator, limits);
+            if cells > best.0 {
+                best = (cells, separator);
+            }
+        }
+        Self::with_separator(text, 0, best.1, limits)
+    }
+
+    fn with_separator(
+        text: &'a str,
+        at: usize,
+        (byte, separator): (u8, &'static str),
+        limits: &'a Limits,
+    ) -> Self {
+        Self {
+            text: text.as_bytes(),
+            reader: ReaderBuilder::new().delimiter(byte).build(),
+            at,
+            lines: LineCounter::new(text.as_bytes()),
+            limits,
+            cell: vec![0; FIRST_CELL_BYTES],
+            separator,
+        }
+    }
+
+    /// Returns the next row that has text, `None` at the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault`] if the row breaks a limit, or a quotation mark is not closed.
+    pub(crate) fn next_row(&mut self) -> Result<Option<Row>, FileFault> {
+        loop {
+            let line = self.lines.line_of(self.at);
+            let mut cells = Vec::new();
+            let mut is_blank = true;
+            while let Some((cell, is_last)) = self.next_cell(line)? {
+                if cells.len() == self.limits.columns {
+                    let limit = self.limits.columns;
+                    return Err(FileFault::TooManyColumns { line, limit });
+                }
+                is_blank &= cell.is_empty();
+                cells.push(cell);
+                if is_last {
+                    break;
+                }
+            }
+            if cells.is_empty() {
+                return Ok(None);
+            }
+            if !is_blank {
+                return Ok(Some(Row { line, cells }));
+            }
+        }
+    }
+
+    /// Returns the next cell, and whether it is the last of its row. `None` at the end of the file.
+    fn next_cell(&mut self, line: u64) -> Result<Option<(String, bool)>, FileFault> {
+        let mut length = 0;
+        loop {
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            // A line end after the file ends every cell but one with an open quotation mark.
+            let input = if rest.is_empty() { b"\n" } else { rest };
+            let output = self.cell.get_mut(length..).unwrap_or_default();
+            let (result, read, written) = self.reader.read_field(input, output);
+            length += written;
+            self.at += read.min(rest.len());
+            match result {
+                ReadFieldResult::Field { record_end } => {
+                    let cell = self.cell.get(..length).unwrap_or_default();
+                    return Ok(Some((trim_cell(cell), record_end)));
+                }
+                ReadFieldResult::OutputFull => {
+                    let limit = self.limits.cell_bytes;
+                    if length > limit {
+                        return Err(FileFault::CellTooLong { line, limit });
+                    }
+                    let size = (length.max(1) * 2).min(limit.saturating_add(1));
+                    self.cell.resize(size.max(length + 1), 0);
+                }
+                ReadFieldResult::InputEmpty if rest.is_empty() && length > 0 => {
+                    return Err(FileFault::OpenQuote { line });
+                }
+                ReadFieldResult::InputEmpty if rest.is_empty() => return Ok(None),
+                ReadFieldResult::InputEmpty => {}
+                ReadFieldResult::End => return Ok(None),
+            }
+        }
+    }
+}
+
+/// The separator that the first line names, and where the next line begins.
+fn named_separator(text: &str) -> Option<((u8, &'static str), usize)> {
+    let rest = text.strip_prefix(SEPARATOR_LINE)?;
+    let byte = *rest.as_bytes().first()?;
+    let separator = SEPARATORS.into_iter().find(|(known, _)| *known == byte)?;
+    let is_alone = rest.get(1..)?.starts_with(['\r', '\n']);
+    is_alone.then_some((separator, SEPARATOR_LINE.len() + 1))
+}
+
+/// The number of cells of the first row. A row that cannot be read counts as one cell.
+fn count_first_row(text: &str, separator: (u8, &'static str), limits: &Limits) -> usize {
+    match Cells::with_separator(text, 0, separator, limits).next_row() {
+        Ok(Some(row)) => row.cells.len(),
+        Err(FileFault::TooManyColumns { limit, .. }) => limit.saturating_add(1),
+        Ok(None) | Err(_) => 1,
+    }
+}
+
+/// The text of a cell without surrounding white space and the one apostrophe that may precede it.
+/// Spreadsheet templates put it before text that a spreadsheet would take for a number.
+fn trim_cell(cell: &[u8]) -> String {
+    let text = String::from_utf8_lossy(cell);
+    let text = text.trim();
+    text.strip_prefix(APOSTROPHE)
+        .map_or(text, str::trim_start)
+        .to_owned()
+}
+
+/// The line of a byte of a text, from 1.
+pub(crate) fn line_at(text: &[u8], byte: usize) -> u64 {
+    let before = text.get(..byte).unwrap_or(text);
+    let mut lines = LineCounter::new(before);
+    lines.line_of(byte)
+}
+
+/// Counts the lines of a text as an editor does: each ends with LF, CR or both.
+struct LineCounter<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: u64,
+}
+
+impl<'a> LineCounter<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self {
+            text,
+            at: 0,
+            line: 1,
+        }
+    }
+
+    /// The line of the row that is found from there on. Rows are asked for in their order.
+    fn line_of(&mut self, byte: usize) -> u64 {
+        while let Some(next) = self.text.get(self.at)
+            && (self.at < byte || matches!(next, b'\r' | b'\n'))
+        {
+            let follows_return =
+                self.at.checked_sub(1).and_then(|at| self.text.get(at)) == Some(&b'\r');
+            self.line += u64::from(*next == b'\r' || (*next == b'\n' && !follows_return));
+            self.at += 1;
+        }
+        self.line
+    }
+}

@@ -1,0 +1,256 @@
+//! Columns: what the cells under a heading are.
+//!
+//! A column is the name of a field, or that of a field of a nested record with its list and its
+//! number from 1, such as `placements.1.urn` or `degrees.2.degree_id`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::headings::{HEADINGS, IGNORED};
+
+/// The identifier of a trainee.
+pub const TRAINEE_ID: &str = "trainee_id";
+/// When a trainee changed last, in a record and in a file.
+pub const UPDATED_AT: &str = "updated_at";
+/// Follows the name of a nested list in the body of a request.
+pub const INPUT_SUFFIX: &str = "_attributes";
+/// The most nested records of a list in a row.
+const MAX_NUMBER: usize = 99;
+
+/// A list of records within a trainee.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub struct List {
+    /// Its name in a record, in a path and in a column.
+    pub name: &'static str,
+    /// The field that identifies one of its records.
+    pub id: &'static str,
+    /// The name of one record, in headings such as `Placement 1 URN`.
+    pub one: &'static str,
+}
+
+/// The lists of records within a trainee.
+pub const LISTS: [List; 2] = [
+    List {
+        name: "placements",
+        id: "placement_id",
+        one: "placement",
+    },
+    List {
+        name: "degrees",
+        id: "degree_id",
+        one: "degree",
+    },
+];
+
+/// What a cell of a column is. `Display` writes the name of the column; [`Names::recognise`] reads
+/// it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column {
+    /// The identifier of the trainee to change.
+    TraineeId,
+    /// When the trainee changed last, as the person saw it.
+    UpdatedAt,
+    /// A field that a request can set.
+    Field(String),
+    /// A field of a nested record, or its identifier.
+    Nested {
+        /// The list of the record.
+        list: List,
+        /// The number of the record in its row, from 1.
+        number: usize,
+        /// The field.
+        field: String,
+    },
+    /// A field that the register sets, or a column to leave out.
+    Ignored,
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TraineeId => formatter.write_str(TRAINEE_ID),
+            Self::UpdatedAt => formatter.write_str(UPDATED_AT),
+            Self::Field(field) => formatter.write_str(field),
+            Self::Nested {
+                list,
+                number,
+                field,
+            } => write!(formatter, "{}.{number}.{field}", list.name),
+            Self::Ignored => formatter.write_str("ignored"),
+        }
+    }
+}
+
+/// The fields of a record that a file can set, by all names that columns have for them.
+#[derive(Debug, Default, Clone)]
+pub struct Names {
+    trainee: FieldNames,
+    lists: [FieldNames; LISTS.len()],
+    read_only: BTreeSet<String>,
+}
+
+/// The fields of one kind of record.
+#[derive(Debug, Default, Clone)]
+struct FieldNames {
+    /// In the order of the caller.
+    fields: Vec<String>,
+    by_name: BTreeMap<String, String>,
+}
+
+impl FieldNames {
+    fn add(&mut self, name: &str, field: &str) {
+        if !self.fields.iter().any(|known| known == field) {
+            self.fields.push(field.to_owned());
+        }
+        self.by_name
+            .entry(heading_key(name))
+            .or_insert_with(|| field.to_owned());
+    }
+
+    fn find(&self, name: &str) -> Option<&String> {
+        self.by_name.get(name)
+    }
+}
+
+impl Names {
+    /// Adds a field of trainees by one of its names. The first field of a name keeps it, so add
+    /// the names of the newest version first.
+    pub fn add_field(&mut self, name: &str, field: &str) {
+        self.trainee.add(name, field);
+    }
+
+    /// Adds a field of a nested record by one of its names, like [`Names::add_field`]. Does nothing
+    /// if [`LISTS`] has no such list.
+    pub fn add_nested(&mut self, list: &str, name: &str, field: &str) {
+        let place = LISTS.iter().position(|known| known.name == list);
+        if let Some(names) = place.and_then(|place| self.lists.get_mut(place)) {
+            names.add(name, field);
+        }
+    }
+
+    /// Adds a field that the register sets, so that a column of it is ignored.
+    pub fn add_read_only(&mut self, name: &str) {
+        self.read_only.insert(heading_key(name));
+    }
+
+    /// The fields of trainees, in the order of their addition.
+    #[must_use]
+    pub fn fields(&self) -> &[String] {
+        &self.trainee.fields
+    }
+
+    /// The fields of the records of a list, in the order of their addition.
+    #[must_use]
+    pub fn nested_fields(&self, list: List) -> &[String] {
+        let names = LISTS.iter().position(|known| *known == list);
+        names
+            .and_then(|place| self.lists.get(place))
+            .map_or(&[], |names| &names.fields)
+    }
+
+    /// Returns the column of a heading: a name of a field or of the sector's template, in any case,
+    /// with spaces or underscores. `None` if no field is called so.
+    #[must_use]
+    pub fn recognise(&self, heading: &str) -> Option<Column> {
+        let key = heading_key(heading);
+        self.named(&key).or_else(|| {
+            let (_, name) = HEADINGS.iter().find(|(known, _)| *known == key)?;
+            self.named(name)
+        })
+    }
+
+    /// The column of a name in the form of [`heading_key`].
+    fn named(&self, key: &str) -> Option<Column> {
+        match key {
+            TRAINEE_ID => return Some(Column::TraineeId),
+            UPDATED_AT => return Some(Column::UpdatedAt),
+            _ if key == Column::Ignored.to_string() || IGNORED.contains(&key) => {
+                return Some(Column::Ignored);
+            }
+            _ => {}
+        }
+        if let Some(field) = self.trainee.find(key) {
+            return Some(Column::Field(field.clone()));
+        }
+        if self.read_only.contains(key) {
+            return Some(Column::Ignored);
+        }
+        let (list, number, name) = nested_name(key).or_else(|| nested_heading(key))?;
+        let field = if name == list.id {
+            name
+        } else {
+            let place = LISTS.iter().position(|known| *known == list)?;
+            self.lists.get(place)?.find(name)?
+        };
+        Some(Column::Nested {
+            list,
+            number,
+            field: field.to_owned(),
+        })
+    }
+}
+
+/// A heading in lower case, with one underscore for other characters than letters, digits and
+/// dots.
+pub(crate) fn heading_key(heading: &str) -> String {
+    let mut key = String::with_capacity(heading.len());
+    for character in heading.chars().flat_map(char::to_lowercase) {
+        if character.is_alphanumeric() || character == '.' {
+            key.push(character);
+        } else if !key.is_empty() && !key.ends_with('_') {
+            key.push('_');
+        }
+    }
+    key.truncate(key.trim_end_matches('_').len());
+    key
+}
+
+/// Returns the list, the number and the field of a name such as `placements.1.urn`. `None` for
+/// other names.
+#[must_use]
+pub fn nested_name(name: &str) -> Option<(List, usize, &str)> {
+    let mut parts = name.splitn(3, '.');
+    let list = parts.next()?;
+    let list = LISTS.into_iter().find(|one| one.name == list)?;
+    let number = parse_number(parts.next()?)?;
+    Some((list, number, parts.next()?))
+}
+
+/// Like [`nested_name`], for headings such as `placement_1_urn` and `degree_subject`.
+fn nested_heading(key: &str) -> Option<(List, usize, &str)> {
+    for list in LISTS {
+        let Some(rest) = key
+            .strip_prefix(list.one)
+            .and_then(|rest| rest.strip_prefix('_'))
+        else {
+            continue;
+        };
+        return Some(match rest.split_once('_') {
+            Some((number, field)) if parse_number(number).is_some() => {
+                (list, parse_number(number)?, field)
+            }
+            _ => (list, 1, rest),
+        });
+    }
+    None
+}
+
+fn parse_number(text: &str) -> Option<usize> {
+    let number = text.parse().ok()?;
+    (1..=MAX_NUMBER).contains(&number).then_some(number)
+}
+
+/// Returns the places of two columns that are the same field. `None` if there are none.
+#[must_use]
+pub fn find_repeated_column(columns: &[Column]) -> Option<(usize, usize)> {
+    let mut first = BTreeMap::new();
+    for (place, column) in columns.iter().enumerate() {
+        if *column == Column::Ignored {
+            continue;
+        }
+        if let Some(earlier) = first.insert(column.to_string(), place) {
+            return Some((earlier, place));
+        }
+    }
+    None
+}

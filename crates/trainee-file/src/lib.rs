@@ -1,0 +1,44 @@
+//! CSV files of trainees, as spreadsheets and student-record systems write them.
+//!
+//! The path of a file:
+//!
+//! 1. [`Table::read`] finds the encoding, the separator and the line ends, and checks the limits.
+//! 2. [`Names::recognise`] finds the field of each heading.
+//! 3. [`find_repairs`] finds columns that a spreadsheet has changed; [`Repair::apply`] restores
+//!    their cells.
+//! 4. [`TraineeRow::new`] reads a row by its columns. [`TraineeRow::body`] is the body that
+//!    registers the trainee, and [`compare`] lists what a row changes in a record.
+//! 5. [`write_csv`] writes templates and refused rows, so that a spreadsheet changes no cell.
+//!
+//! The crate does not know the fields of a version: the caller passes them as [`Names`] and
+//! [`Codes`]. Names of the sector's template are in `headings.rs`.
+//!
+//! To accept another heading, add it to `headings.rs`. To recognise another change by spreadsheets,
+//! add a [`Mangled`] and the function that finds its cells in `repairs`.
+
+mod cells;
+mod columns;
+mod compare;
+mod fault;
+mod headings;
+mod record;
+mod repairs;
+mod table;
+mod text;
+mod trainee_row;
+mod writing;
+
+pub use cells::Row;
+pub use columns::{Column, INPUT_SUFFIX, LISTS, List, Names, TRAINEE_ID, UPDATED_AT};
+pub use columns::{find_repeated_column, nested_name};
+pub use compare::{
+    AcceptedValue, Differences, FieldChange, Memory, NestedChange, NoMemory, Problem, SentNested,
+    compare, shown_otherwise,
+};
+pub use fault::{FileFault, Limits};
+pub use headings::WHY_HEADING;
+pub use record::{at, cell, input};
+pub use repairs::{CellKind, Codes, Mangled, Repair, find_repairs};
+pub use table::Table;
+pub use trainee_row::{NestedRow, TraineeRow};
+pub use writing::{add_apostrophe, spreadsheet_cell, write_csv};

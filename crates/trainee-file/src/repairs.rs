@@ -1,0 +1,256 @@
+//! Columns that a spreadsheet has changed, with a proposal for each.
+//!
+//! A proposal is for a whole column, because one cell alone does not show what happened: `03/04/2026`
+//! is a day in April or in March by the other cells of its column.
+
+mod dates;
+mod numbers;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::columns::{Column, List};
+use crate::table::Table;
+
+/// The most examples of a repair.
+const MAX_EXAMPLES: usize = 3;
+
+/// What the cells of a field are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellKind {
+    /// Any text.
+    Text,
+    /// A day, as `YYYY-MM-DD`.
+    Date,
+    /// A code of a code list.
+    Code,
+    /// Digits that begin with zeros in some cells, such as the sector's student identifiers: the
+    /// numbers of digits that the field takes.
+    Digits(&'static [usize]),
+}
+
+/// The kinds and the code lists of the fields. `list` is the list of a nested record, `None` for a
+/// field of the trainee.
+pub trait Codes {
+    /// Returns what the cells of a field are.
+    fn kind(&self, list: Option<List>, field: &str) -> CellKind;
+
+    /// Returns the code of an entry by its code or its name, in any case. `None` if the field has no
+    /// code list, or the list has no such entry or several.
+    fn code(&self, list: Option<List>, field: &str, text: &str) -> Option<String>;
+}
+
+/// How cells of a column were changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mangled {
+    /// Zeros at the beginning were lost.
+    LostZeros,
+    /// Numbers were shortened, such as `1.23457E+11`, but all digits are there.
+    ScientificNotation,
+    /// Numbers were shortened, and digits were lost. The cells cannot be restored.
+    LostDigits,
+    /// Dates are written as year, month and day, in another form than `YYYY-MM-DD`.
+    YearFirst,
+    /// Dates are written as day, month and year.
+    DayFirst,
+    /// Dates are written as month, day and year.
+    MonthFirst,
+    /// Dates are written in several orders. The cells cannot be restored.
+    MixedDates,
+    /// Dates are written as the day numbers of a spreadsheet.
+    DayNumbers,
+    /// Codes are written as their names.
+    CodeNames,
+}
+
+impl Mangled {
+    /// All kinds.
+    pub const ALL: [Self; 9] = [
+        Self::LostZeros,
+        Self::ScientificNotation,
+        Self::LostDigits,
+        Self::YearFirst,
+        Self::DayFirst,
+        Self::MonthFirst,
+        Self::MixedDates,
+        Self::DayNumbers,
+        Self::CodeNames,
+    ];
+
+    /// Returns the name for forms and stored results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LostZeros => "lost_zeros",
+            Self::ScientificNotation => "scientific_notation",
+            Self::LostDigits => "lost_digits",
+            Self::YearFirst => "year_first",
+            Self::DayFirst => "day_first",
+            Self::MonthFirst => "month_first",
+            Self::MixedDates => "mixed_dates",
+            Self::DayNumbers => "day_numbers",
+            Self::CodeNames => "code_names",
+        }
+    }
+
+    /// Returns the kind with this [`Mangled::name`], `None` if there is none.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether the cells can be restored.
+    #[must_use]
+    pub fn can_be_restored(self) -> bool {
+        !matches!(self, Self::LostDigits | Self::MixedDates)
+    }
+}
+
+impl fmt::Display for Mangled {
+    /// What happened, and what the person can do, in one or two sentences.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::LostZeros => "Zeros at the beginning of these cells are missing.",
+            Self::ScientificNotation => "These numbers are written in scientific notation.",
+            Self::LostDigits => {
+                "A spreadsheet has shortened these numbers, and their digits are lost. Format the \
+                 column as text, and enter the numbers again."
+            }
+            Self::YearFirst => "These dates are not written as YYYY-MM-DD.",
+            Self::DayNumbers => "These dates are written as the day numbers of a spreadsheet.",
+            Self::DayFirst => "These dates are written as day, month and year.",
+            Self::MonthFirst => "These dates are written as month, day and year.",
+            Self::MixedDates => {
+                "Some of these dates are written as day, month and year, and others as month, day \
+                 and year. Write all of them as YYYY-MM-DD."
+            }
+            Self::CodeNames => "These cells have names in the place of codes.",
+        })
+    }
+}
+
+/// Cells of a column that were changed in the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// The place of the column, from 0.
+    pub column: usize,
+    /// What happened.
+    pub kind: Mangled,
+    /// Up to three different cells, as they are and as they become. The second text is blank if the
+    /// cells cannot be restored.
+    pub examples: Vec<(String, String)>,
+    /// The places of the rows in [`Table::rows`] with their restored cells, which are blank if the
+    /// cells cannot be restored.
+    pub cells: Vec<(usize, String)>,
+}
+
+impl Repair {
+    /// Restores the cells of the table that the repair was found in. Cells that cannot be restored
+    /// stay as they are.
+    pub fn apply(&self, table: &mut Table) {
+        if !self.kind.can_be_restored() {
+            return;
+        }
+        for (row, text) in &self.cells {
+            let row = table.rows.get_mut(*row);
+            if let Some(cell) = row.and_then(|row| row.cells.get_mut(self.column)) {
+                cell.clone_from(text);
+            }
+        }
+    }
+}
+
+/// Finds the columns that a spreadsheet has changed, by column. A column has several repairs if its
+/// cells were changed in several ways; each cell is in at most one of them.
+#[must_use]
+pub fn find_repairs(table: &Table, columns: &[Column], codes: &dyn Codes) -> Vec<Repair> {
+    let mut repairs = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let (list, field) = match column {
+            Column::Field(field) => (None, field),
+            Column::Nested { list, field, .. } if field != list.id => (Some(*list), field),
+            Column::Nested { .. } | Column::TraineeId | Column::UpdatedAt | Column::Ignored => {
+                continue;
+            }
+        };
+        let cells = filled_cells(table, place);
+        let mut found = Found::new();
+        match codes.kind(list, field) {
+            CellKind::Text => {}
+            CellKind::Date => dates::find(&cells, &mut found),
+            CellKind::Code => find_codes(&cells, list, field, codes, &mut found),
+            CellKind::Digits(lengths) => numbers::find_digits(&cells, lengths, &mut found),
+        }
+        numbers::find_scientific(&cells, &mut found);
+        repairs.extend(found.into_iter().map(|(kind, restored)| Repair {
+            column: place,
+            kind,
+            examples: collect_examples(&cells, &restored),
+            cells: restored,
+        }));
+    }
+    repairs
+}
+
+/// Changed cells by kind: the place of the row, and the restored cell.
+type Found = BTreeMap<Mangled, Vec<(usize, String)>>;
+
+/// The cells of a column that are not blank, with the places of their rows.
+fn filled_cells(table: &Table, column: usize) -> Vec<(usize, &str)> {
+    let mut cells = Vec::new();
+    for (row, cell) in table.rows.iter().enumerate() {
+        if let Some(text) = cell.cells.get(column).filter(|text| !text.is_empty()) {
+            cells.push((row, text.as_str()));
+        }
+    }
+    cells
+}
+
+/// Finds codes that have lost zeros, and names in the place of codes.
+fn find_codes(
+    cells: &[(usize, &str)],
+    list: Option<List>,
+    field: &str,
+    codes: &dyn Codes,
+    found: &mut Found,
+) {
+    for (row, text) in cells {
+        let code = codes.code(list, field, text);
+        if code.as_deref() == Some(*text) {
+            continue;
+        }
+        let is_code = |padded: &String| codes.code(list, field, padded).as_ref() == Some(padded);
+        if let Some(padded) = numbers::pad_with_zeros(text).find(is_code) {
+            found
+                .entry(Mangled::LostZeros)
+                .or_default()
+                .push((*row, padded));
+        } else if let Some(code) = code {
+            found
+                .entry(Mangled::CodeNames)
+                .or_default()
+                .push((*row, code));
+        }
+    }
+}
+
+/// Up to [`MAX_EXAMPLES`] different cells with their restored texts.
+fn collect_examples(
+    cells: &[(usize, &str)],
+    restored: &[(usize, String)],
+) -> Vec<(String, String)> {
+    let mut examples: Vec<(String, String)> = Vec::new();
+    for (row, to) in restored {
+        let cell = cells.binary_search_by_key(row, |(row, _)| *row);
+        let Some((_, from)) = cell.ok().and_then(|at| cells.get(at)) else {
+            continue;
+        };
+        if examples.iter().all(|(known, _)| known != from) {
+            examples.push(((*from).to_owned(), to.clone()));
+        }
+        if examples.len() == MAX_EXAMPLES {
+            break;
+        }
+    }
+    examples
+}

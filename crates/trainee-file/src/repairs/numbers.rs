@@ -1,0 +1,83 @@
+//! Numbers that a spreadsheet has changed.
+
+use std::iter;
+
+use super::{Found, Mangled};
+
+/// The most zeros that a repair adds.
+const MAX_LOST_ZEROS: usize = 3;
+/// The digits of a number that a spreadsheet keeps. It replaces the following ones by zeros.
+const KEPT_DIGITS: usize = 15;
+/// Fewer long numbers that end with zeros may be a coincidence.
+const MIN_LONG_NUMBERS: usize = 2;
+
+/// Finds identifiers that have lost zeros at the beginning or digits at the end. `lengths` are the
+/// numbers of digits that the field takes.
+pub(super) fn find_digits(cells: &[(usize, &str)], lengths: &[usize], found: &mut Found) {
+    let have_lost_digits = have_lost_digits(cells);
+    for (row, text) in cells.iter().filter(|(_, text)| is_digits(text)) {
+        if have_lost_digits && text.len() > KEPT_DIGITS {
+            let lost = found.entry(Mangled::LostDigits).or_default();
+            lost.push((*row, String::new()));
+        } else if !lengths.contains(&text.len()) {
+            let has_length = |padded: &String| lengths.contains(&padded.len());
+            if let Some(padded) = pad_with_zeros(text).find(has_length) {
+                found
+                    .entry(Mangled::LostZeros)
+                    .or_default()
+                    .push((*row, padded));
+            }
+        }
+    }
+}
+
+/// Whether the last digits of all long numbers are zeros.
+fn have_lost_digits(cells: &[(usize, &str)]) -> bool {
+    let mut long_numbers = 0;
+    for (_, text) in cells.iter().filter(|(_, text)| is_digits(text)) {
+        let end = text.get(KEPT_DIGITS..).unwrap_or_default();
+        if end.bytes().any(|byte| byte != b'0') {
+            return false;
+        }
+        long_numbers += usize::from(!end.is_empty());
+    }
+    long_numbers >= MIN_LONG_NUMBERS
+}
+
+/// Returns a number with one zero before it, with two, and so on. Nothing for other texts.
+pub(super) fn pad_with_zeros(text: &str) -> impl Iterator<Item = String> {
+    let most = if is_digits(text) { MAX_LOST_ZEROS } else { 0 };
+    (1..=most).map(move |zeros| iter::repeat_n("0", zeros).chain([text]).collect())
+}
+
+/// Finds numbers such as `1.23457E+11`.
+pub(super) fn find_scientific(cells: &[(usize, &str)], found: &mut Found) {
+    for (row, text) in cells {
+        let (kind, restored) = match read_scientific(text) {
+            None => continue,
+            Some(Some(digits)) => (Mangled::ScientificNotation, digits),
+            Some(None) => (Mangled::LostDigits, String::new()),
+        };
+        found.entry(kind).or_default().push((*row, restored));
+    }
+}
+
+/// Returns the digits of a number in scientific notation, `Some(None)` if some are lost. `None` for
+/// other texts.
+fn read_scientific(text: &str) -> Option<Option<String>> {
+    let (mantissa, exponent) = text.split_once(['E', 'e'])?;
+    let exponent = exponent
+        .strip_prefix('+')
+        .filter(|digits| is_digits(digits))?;
+    let exponent: usize = exponent.parse().ok()?;
+    let (first, decimals) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, ""));
+    if first.len() != 1 || !is_digits(first) || !decimals.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return None;
+    }
+    Some((decimals.len() == exponent).then(|| format!("{first}{decimals}")))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}

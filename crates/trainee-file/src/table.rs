@@ -1,0 +1,111 @@
+//! A file of trainees: rows of cells under headings.
+
+use std::collections::BTreeSet;
+
+use crate::cells::{Cells, Row};
+use crate::fault::{FileFault, Limits};
+use crate::text::decode;
+
+/// A file of trainees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// The headings, as the file spells them. They differ in more than case.
+    pub header: Vec<String>,
+    /// The rows below the headings, without blank ones. Each has one cell for each heading.
+    pub rows: Vec<Row>,
+}
+
+impl Table {
+    /// Reads a file within [`Limits::UPLOAD`].
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault`], whose `Display` is one sentence for the person who chose the file.
+    pub fn read(bytes: &[u8]) -> Result<Self, FileFault> {
+        Self::read_within(bytes, &Limits::UPLOAD)
+    }
+
+    /// Like [`Table::read`], within other limits.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault`], whose `Display` is one sentence for the person who chose the file.
+    pub fn read_within(bytes: &[u8], limits: &Limits) -> Result<Self, FileFault> {
+        if bytes.len() > limits.bytes {
+            let limit = limits.bytes;
+            return Err(FileFault::TooLarge { limit });
+        }
+        let text = decode(bytes)?;
+        let mut cells = Cells::new(&text, limits);
+        let first = cells.next_row()?.ok_or(FileFault::Empty)?;
+        let mut table = Self {
+            header: first.cells,
+            rows: Vec::new(),
+        };
+        while let Some(row) = cells.next_row()? {
+            if table.rows.len() == limits.rows {
+                let limit = limits.rows;
+                return Err(FileFault::TooManyRows { limit });
+            }
+            table
+                .rows
+                .push(fit_row(row, table.header.len(), cells.separator)?);
+        }
+        table.remove_blank_columns()?;
+        table.require_unique_headings()?;
+        Ok(table)
+    }
+
+    /// Removes columns without a heading and without values, which spreadsheets write beside the
+    /// data.
+    fn remove_blank_columns(&mut self) -> Result<(), FileFault> {
+        let Some(first) = self.header.iter().position(String::is_empty) else {
+            return Ok(());
+        };
+        for at in (first..self.header.len()).rev() {
+            if self
+                .header
+                .get(at)
+                .is_some_and(|heading| !heading.is_empty())
+            {
+                continue;
+            }
+            let is_filled = |row: &Row| row.cells.get(at).is_some_and(|cell| !cell.is_empty());
+            if self.rows.iter().any(is_filled) {
+                return Err(FileFault::BlankHeading { number: at + 1 });
+            }
+            self.header.remove(at);
+            for row in &mut self.rows {
+                row.cells.remove(at);
+            }
+        }
+        Ok(())
+    }
+
+    fn require_unique_headings(&self) -> Result<(), FileFault> {
+        let mut known = BTreeSet::new();
+        for heading in &self.header {
+            if !known.insert(heading.to_lowercase()) {
+                let heading = heading.clone();
+                return Err(FileFault::RepeatedHeading { heading });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The row with as many cells as there are headings. Blank cells beyond them are removed.
+fn fit_row(mut row: Row, columns: usize, separator: &'static str) -> Result<Row, FileFault> {
+    while row.cells.len() > columns && row.cells.last().is_some_and(String::is_empty) {
+        row.cells.pop();
+    }
+    if row.cells.len() == columns {
+        return Ok(row);
+    }
+    Err(FileFault::CellCount {
+        line: row.line,
+        cells: row.cells.len(),
+        columns,
+        separator,
+    })
+}

@@ -1,0 +1,82 @@
+//! The text of a file, from its bytes.
+
+use std::borrow::Cow;
+use std::str;
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+
+use crate::cells::line_at;
+use crate::fault::FileFault;
+
+/// How files of other formats begin. Some programs call them `.csv`.
+const OTHER_FORMATS: &[(&[u8], &str)] = &[
+    (b"PK\x03\x04", "an Excel workbook or a zip archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"%PDF", "a PDF document"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"<", "a web page or XML"),
+    (b"{\\rtf", "a rich text document"),
+];
+
+/// Returns the text of a file: UTF-8 or UTF-16 by its byte order mark, UTF-8 if it is valid,
+/// otherwise Windows-1252.
+///
+/// # Errors
+///
+/// [`FileFault`] if the file has another format or bytes that are not text.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, FileFault> {
+    let (encoding, mark) =
+        Encoding::for_bom(bytes).map_or((None, 0), |(encoding, length)| (Some(encoding), length));
+    let content = bytes.get(mark..).unwrap_or_default();
+    let start = content.trim_ascii_start();
+    if let Some((_, kind)) = OTHER_FORMATS
+        .iter()
+        .find(|(prefix, _)| start.starts_with(prefix))
+    {
+        return Err(FileFault::OtherFormat { kind });
+    }
+    let text = match encoding {
+        None => decode_unmarked(content)?,
+        Some(encoding) if encoding == UTF_8 => match str::from_utf8(content) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(error) => {
+                let line = line_at(content, error.valid_up_to());
+                return Err(FileFault::NotText { line });
+            }
+        },
+        Some(encoding) => {
+            let (text, is_faulty) = encoding.decode_without_bom_handling(content);
+            if is_faulty {
+                return Err(FileFault::NotText { line: 1 });
+            }
+            text
+        }
+    };
+    match text.find(is_no_text) {
+        Some(at) => Err(FileFault::NotText {
+            line: line_at(text.as_bytes(), at),
+        }),
+        None => Ok(text),
+    }
+}
+
+/// Text without a byte order mark. A file with characters of more than one byte in UTF-8 was
+/// written as UTF-8, so that other bytes are faults, not letters of Windows-1252.
+fn decode_unmarked(content: &[u8]) -> Result<Cow<'_, str>, FileFault> {
+    let error = match str::from_utf8(content) {
+        Ok(text) => return Ok(Cow::Borrowed(text)),
+        Err(error) => error,
+    };
+    let has_utf_8 = content.utf8_chunks().any(|chunk| !chunk.valid().is_ascii());
+    if has_utf_8 {
+        let line = line_at(content, error.valid_up_to());
+        return Err(FileFault::MixedEncodings { line });
+    }
+    Ok(WINDOWS_1252.decode_without_bom_handling(content).0)
+}
+
+/// Whether a character is in no text. Windows-1252 has no letters for some of its bytes.
+fn is_no_text(character: char) -> bool {
+    character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
+        || character == '\u{fffd}'
+}

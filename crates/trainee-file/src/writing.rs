@@ -1,0 +1,75 @@
+//! CSV text that a spreadsheet opens without changing a cell, and that this crate reads back.
+
+use std::io;
+
+use csv::{Terminator, WriterBuilder};
+
+use crate::cells::APOSTROPHE;
+
+/// Tells spreadsheets that a file is UTF-8.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// The most digits that a spreadsheet shows of a number.
+const SHOWN_DIGITS: usize = 11;
+/// What begins a formula. A tab or a line end before it does not help.
+const FORMULA_STARTS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+
+/// Returns a CSV file, UTF-8 with commas and CRLF. Cells are written as [`spreadsheet_cell`] returns
+/// them. A byte order mark tells spreadsheets the encoding.
+///
+/// # Errors
+///
+/// If a row cannot be written.
+pub fn write_csv<'a>(
+    header: impl IntoIterator<Item = &'a str>,
+    rows: impl IntoIterator<Item = impl IntoIterator<Item = &'a str>>,
+) -> io::Result<String> {
+    let mut file = WriterBuilder::new()
+        .terminator(Terminator::CRLF)
+        .flexible(true)
+        .from_writer(BYTE_ORDER_MARK.as_bytes().to_vec());
+    file.write_record(header.into_iter().map(spreadsheet_cell))?;
+    for row in rows {
+        file.write_record(row.into_iter().map(spreadsheet_cell))?;
+    }
+    let bytes = file.into_inner().map_err(csv::IntoInnerError::into_error)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// Returns the cell of a text, with an apostrophe before formulas and before text that a
+/// spreadsheet would change, such as `01`, `2026-09-01` and numbers of 12 digits. The apostrophe is
+/// removed when the cell is read.
+#[must_use]
+pub fn spreadsheet_cell(text: &str) -> String {
+    let needs_apostrophe =
+        text.starts_with(APOSTROPHE) || text.starts_with(FORMULA_STARTS) || is_changed(text);
+    if needs_apostrophe {
+        format!("{APOSTROPHE}{text}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Whether a spreadsheet shows a text otherwise, as it takes the text for a number or a date.
+fn is_changed(text: &str) -> bool {
+    let is_numeric = |character: char| {
+        character.is_ascii_digit()
+            || matches!(character, '.' | ',' | '/' | '-' | ':' | 'e' | 'E' | '+')
+    };
+    if !text.starts_with(|first: char| first.is_ascii_digit()) || !text.chars().all(is_numeric) {
+        return false;
+    }
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    !is_plain || text.len() > SHOWN_DIGITS || (text.len() > 1 && text.starts_with('0'))
+}
+
+/// Returns the cell of a text, with a second apostrophe before one at its beginning, because the
+/// first one is removed when the cell is read.
+#[must_use]
+pub fn add_apostrophe(text: String) -> String {
+    if text.starts_with(APOSTROPHE) {
+        format!("{APOSTROPHE}{text}")
+    } else {
+        text
+    }
+}
