@@ -247,6 +247,7 @@ diesel::table! {
         id -> BigInt,
         provider_id -> Nullable<BigInt>,
         role -> Text,
+        is_editor -> Bool,
         email -> Text,
         issuer -> Nullable<Text>,
         subject -> Nullable<Text>,
@@ -264,6 +265,7 @@ diesel::table! {
         digest -> Text,
         provider_id -> Nullable<BigInt>,
         role -> Text,
+        is_editor -> Bool,
         email -> Text,
         created_at -> Timestamp,
         created_by -> Text,
@@ -374,6 +376,40 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    uploads (id) {
+        id -> BigInt,
+        provider_id -> BigInt,
+        user_id -> BigInt,
+        file_digest -> Text,
+        state -> Text,
+        rows -> Integer,
+        column_names -> Text,
+        repairs -> Text,
+        created_at -> Timestamp,
+        delete_at -> Timestamp,
+        worked_until -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    upload_parts (upload_id, part) {
+        upload_id -> BigInt,
+        part -> Integer,
+        content -> Text,
+    }
+}
+
+diesel::table! {
+    upload_results (upload_id, stage, line) {
+        upload_id -> BigInt,
+        stage -> Text,
+        line -> BigInt,
+        kind -> Text,
+        content -> Text,
+    }
+}
+
 diesel::joinable!(changes -> tokens (token_id));
 diesel::joinable!(erasures -> providers (provider_id));
 diesel::joinable!(placement_schools -> trainees (trainee_key));
@@ -398,3 +434,5 @@ diesel::allow_tables_to_appear_in_same_query!(invitations, providers);
 diesel::allow_tables_to_appear_in_same_query!(providers, sign_in_sessions);
 diesel::allow_tables_to_appear_in_same_query!(request_runs, users);
 diesel::allow_tables_to_appear_in_same_query!(sign_in_sessions, users);
+diesel::allow_tables_to_appear_in_same_query!(upload_parts, uploads);
+diesel::allow_tables_to_appear_in_same_query!(upload_results, uploads);

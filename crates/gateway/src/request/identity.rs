@@ -1,5 +1,6 @@
 //! Who a request is from, and how a job opens the records for it.
 
+use storage::accounts::uploads::Uploader;
 use storage::accounts::users::{SecretDigest, SignedIn};
 use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
@@ -13,27 +14,26 @@ pub enum Identity {
     User(UserIdentity),
 }
 
-/// A user of an organisation with the session that signed them in.
+/// A user who uploads, with the session that signed them in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserIdentity {
     /// The session.
     pub session: SecretDigest,
-    /// The number of the user.
-    pub user_id: i64,
-    /// The number of the user's organisation.
-    pub provider_id: i64,
+    /// The user with their organisation.
+    pub uploader: Uploader,
 }
 
 impl UserIdentity {
-    /// Whether the session is one of this user.
+    /// Whether the session is one of this user, who may still upload.
     #[must_use]
     pub fn is_of(&self, signed_in: &SignedIn) -> bool {
-        signed_in.user_id == self.user_id
+        signed_in.uploader() == Ok(self.uploader)
     }
 
     /// The provider and the sender for the request log.
     #[must_use]
     pub const fn logged(&self) -> (i64, Sender) {
-        (self.provider_id, Sender::User(self.user_id))
+        let user = Sender::User(self.uploader.user_id());
+        (self.uploader.provider_id(), user)
     }
 }

@@ -93,9 +93,9 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// The rows to remove: replies and locks of expired idempotency keys; counts and logged requests
-/// beyond their retention; expired sign-in links, finished mails, sign-in attempts and sessions; old entries of the
-/// activity log; and old imports.
-const REMOVALS: [(&str, Remove); 11] = [
+/// beyond their retention; expired sign-in links, finished mails, sign-in attempts, sessions and
+/// uploads; old entries of the activity log; and old imports.
+const REMOVALS: [(&str, Remove); 12] = [
     ("stored replies", |session, most| {
         session.remove_old_replies(most)
     }),
@@ -121,6 +121,7 @@ const REMOVALS: [(&str, Remove); 11] = [
     ("user sessions", |session, most| {
         session.remove_old_sign_in_sessions(most)
     }),
+    ("uploads", |session, most| session.remove_old_uploads(most)),
     ("activity log entries", |session, most| {
         session.remove_old_activity(most)
     }),

@@ -59,8 +59,10 @@ const BY_CLAIM: &str = "claim of the issuer";
 /// The role of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserRole {
-    /// Can view and change the settings of an organisation.
+    /// Can view and change the settings of an organisation, and upload trainees.
     Admin,
+    /// Can view the settings of an organisation, and upload trainees.
+    Editor,
     /// Can view the settings of an organisation.
     Viewer,
     /// Can view all organisations, and belongs to none.
@@ -69,22 +71,37 @@ pub enum UserRole {
 
 impl UserRole {
     /// The roles of users of organisations.
-    pub const OF_ORGANISATION: [Self; 2] = [Self::Admin, Self::Viewer];
+    pub const OF_ORGANISATION: [Self; 3] = [Self::Admin, Self::Editor, Self::Viewer];
 
     /// The name of the role.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Admin => "admin",
+            Self::Editor => "editor",
             Self::Viewer => "viewer",
             Self::Operator => "operator",
         }
     }
 
-    fn stored(name: &str, table: &'static str, id: i64) -> Result<Self, StorageError> {
-        let mut roles = [Self::Admin, Self::Viewer, Self::Operator].into_iter();
+    /// The values of the columns `role` and `is_editor`. Servers of the release before the editors
+    /// read only the first one, and treat an editor as a viewer.
+    const fn columns(self) -> (&'static str, bool) {
+        match self {
+            Self::Editor => (Self::Viewer.name(), true),
+            Self::Admin | Self::Viewer | Self::Operator => (self.name(), false),
+        }
+    }
+
+    /// The role with these values of the columns.
+    fn from_columns(
+        (name, is_editor): &StoredRole,
+        table: &'static str,
+        id: i64,
+    ) -> Result<Self, StorageError> {
+        let mut roles = [Self::Admin, Self::Editor, Self::Viewer, Self::Operator].into_iter();
         roles
-            .find(|role| role.name() == name)
+            .find(|role| role.columns() == (name.as_str(), *is_editor))
             .ok_or(StorageError::CorruptRow { table, id })
     }
 }
@@ -137,11 +154,14 @@ impl UserRecord {
     }
 }
 
+/// The columns `role` and `is_editor`.
+type StoredRole = (String, bool);
+
 type Row = (
     (
         i64,
         Option<i64>,
-        String,
+        StoredRole,
         String,
         NaiveDateTime,
         String,
@@ -164,7 +184,7 @@ fn rows() -> _ {
         (
             users::id,
             users::provider_id,
-            users::role,
+            (users::role, users::is_editor),
             users::email,
             users::created_at,
             users::created_by,
@@ -181,7 +201,7 @@ fn record((user, provider_ukprn): Row) -> Result<UserRecord, StorageError> {
     Ok(UserRecord {
         id,
         provider_ukprn,
-        role: UserRole::stored(&role, "users", id)?,
+        role: UserRole::from_columns(&role, "users", id)?,
         email,
         created_at: created_at.and_utc(),
         created_by,
@@ -247,10 +267,11 @@ impl Session<'_> {
             return Ok(user);
         }
         self.require_another_admin(by, &user)?;
+        let (name, is_editor) = role.columns();
         diesel::update(users::table.find(id))
-            .set(users::role.eq(role.name()))
+            .set((users::role.eq(name), users::is_editor.eq(is_editor)))
             .execute(self.connection)?;
-        if role == UserRole::Viewer {
+        if role != UserRole::Admin {
             // The user could otherwise accept their own link and become an admin again.
             self.remove_invitations_by(&user)?;
         }
@@ -335,6 +356,7 @@ impl Session<'_> {
             ))
             .execute(self.connection)?;
         self.end_sessions_of(user.id)?;
+        self.remove_uploads_of(user.id)?;
         self.remove_unused_invitations(user.provider_id, &user.email)?;
         self.remove_invitations_by(user)
     }

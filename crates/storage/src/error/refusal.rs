@@ -51,13 +51,13 @@ pub enum Refusal {
     /// An invitation needs a valid e-mail address.
     #[error("that is not an e-mail address")]
     InvalidEmail,
-    /// A user of an organisation must be an admin or a viewer.
-    #[error("role must be admin or viewer")]
+    /// A user of an organisation must be an admin, an editor or a viewer.
+    #[error("role must be admin, editor or viewer")]
     UnknownRole,
     /// The role does not fit the user. Operators belong to no organisation. Users of an
-    /// organisation are admins or viewers.
+    /// organisation are admins, editors or viewers.
     #[error(
-        "operators belong to no organisation, and users of an organisation are admins or viewers"
+        "operators belong to no organisation, and users of an organisation are admins, editors or viewers"
     )]
     RoleOfOtherKind,
     /// The invited person already has access.
@@ -83,6 +83,9 @@ pub enum Refusal {
     /// The user has no such session.
     #[error("user has no such session")]
     UnknownSession,
+    /// The user already has the largest number of uploads.
+    #[error("user has too many uploads")]
+    TooManyUploads,
     /// An organisation must keep at least one admin.
     #[error("user is the last admin")]
     LastAdmin,

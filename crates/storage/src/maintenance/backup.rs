@@ -25,6 +25,7 @@ use self::part::Part;
 pub use self::restoring::{PreparedRestore, Restored, prepare_restore};
 use crate::base::token::Environment;
 use crate::error::{DatabaseError, StorageError};
+use crate::maintenance::copy::tables;
 use crate::maintenance::environment;
 use crate::maintenance::migrations::{MIGRATIONS_TABLE, refuse_unknown};
 
@@ -190,9 +191,31 @@ fn write(
     let vacuum = diesel::sql_query("VACUUM INTO ?")
         .bind::<Text, _>(part.file.path().to_string_lossy().into_owned());
     vacuum.execute(connection).map_err(StorageError::from)?;
+    remove_short_lived(part.file.path())?;
     require_sound(part.file.path(), shown)?;
     let _held = lock_target(target, shown)?;
     put_in_place(part, target, replace)
+}
+
+/// Removes the rows that are not in backups, and their remains in the file.
+fn remove_short_lived(file: &Path) -> Result<(), BackupError> {
+    let mut connection = DatabaseConnection::Sqlite(open(file)?);
+    // A backup of an older schema lacks some of the tables.
+    let existing = catalog::tables(&mut connection)?;
+    let mut removed = 0;
+    for table in tables::SHORT_LIVED {
+        if existing.iter().any(|name| name == table) {
+            removed += diesel::sql_query(format!("DELETE FROM {table}"))
+                .execute(&mut connection)
+                .map_err(StorageError::from)?;
+        }
+    }
+    if removed > 0 {
+        diesel::sql_query("VACUUM")
+            .execute(&mut connection)
+            .map_err(StorageError::from)?;
+    }
+    Ok(())
 }
 
 /// Fails if a path is an existing folder or ends with a slash.

@@ -14,7 +14,8 @@ use diesel::prelude::*;
 
 use super::invitations::Usable;
 use super::{
-    ActivityKind, Actor, BY_CLAIM, Origin, SecretDigest, Subject, UserRole, belongs_to_organisation,
+    ActivityKind, Actor, BY_CLAIM, Origin, SecretDigest, StoredRole, Subject, UserRole,
+    belongs_to_organisation,
 };
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_choices, users};
@@ -77,7 +78,7 @@ impl Identity {
     }
 }
 
-type UserRow = (i64, String, String, Option<(i64, String, String)>);
+type UserRow = (i64, StoredRole, String, Option<(i64, String, String)>);
 
 impl Session<'_> {
     /// All accesses of an identity: the service first, then the open organisations by UKPRN.
@@ -182,10 +183,12 @@ impl Session<'_> {
         provider_id: Option<i64>,
         role: UserRole,
     ) -> Result<i64, StorageError> {
+        let (name, is_editor) = role.columns();
         diesel::insert_into(users::table)
             .values((
                 users::provider_id.eq(provider_id),
-                users::role.eq(role.name()),
+                users::role.eq(name),
+                users::is_editor.eq(is_editor),
                 users::email.eq(identity.email.as_deref().unwrap_or_default()),
                 users::issuer.eq(&identity.issuer),
                 users::subject.eq(&identity.subject),
@@ -386,7 +389,7 @@ fn active_users() -> _ {
         .filter(providers::closed_at.nullable().is_null())
         .select((
             users::id,
-            users::role,
+            (users::role, users::is_editor),
             users::created_by,
             (providers::id, providers::ukprn, providers::name).nullable(),
         ))
@@ -397,7 +400,7 @@ fn access(
     through: fn(i64) -> Through,
 ) -> Result<Access, StorageError> {
     Ok(Access {
-        role: UserRole::stored(&role, "users", id)?,
+        role: UserRole::from_columns(&role, "users", id)?,
         provider_id: organisation.as_ref().map(|(id, ..)| *id),
         organisation: organisation.map(|(_, ukprn, name)| (ukprn, name)),
         through: through(id),

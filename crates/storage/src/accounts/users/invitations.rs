@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use domain::rules::personal::is_email;
 
 use super::{
-    ActivityKind, Actor, BY_CLAIM, Origin, Secret, SecretDigest, Subject, UserRole,
+    ActivityKind, Actor, BY_CLAIM, Origin, Secret, SecretDigest, StoredRole, Subject, UserRole,
     belongs_to_organisation,
 };
 use crate::error::{Refusal, StorageError};
@@ -103,7 +103,7 @@ pub(super) struct NewLink<'a> {
 }
 
 type Row = (
-    (i64, String, Option<i64>, String, String, String),
+    (i64, String, Option<i64>, String, StoredRole, String),
     Option<(String, String)>,
     Option<NaiveDateTime>,
 );
@@ -223,11 +223,13 @@ impl Session<'_> {
 
     /// Inserts an unused link, and returns its number.
     pub(super) fn insert_link(&mut self, link: &NewLink<'_>) -> Result<i64, StorageError> {
+        let (role, is_editor) = link.role.columns();
         Ok(diesel::insert_into(invitations::table)
             .values((
                 invitations::digest.eq(SecretDigest::from_text(link.secret.reveal()).as_hex()),
                 invitations::provider_id.eq(link.provider_id),
-                invitations::role.eq(link.role.name()),
+                invitations::role.eq(role),
+                invitations::is_editor.eq(is_editor),
                 invitations::email.eq(link.email),
                 invitations::created_at.eq(self.now().naive_utc()),
                 invitations::created_by.eq(link.created_by),
@@ -328,6 +330,7 @@ impl Session<'_> {
     /// is used already.
     pub(super) fn use_invitation(&mut self, link: &Usable) -> Result<Option<i64>, StorageError> {
         let now = self.now().naive_utc();
+        let (role, is_editor) = link.role.columns();
         let unused = invitations::table
             .find(link.id)
             .filter(invitations::used_at.is_null())
@@ -349,7 +352,8 @@ impl Session<'_> {
             None => diesel::insert_into(users::table)
                 .values((
                     users::provider_id.eq(link.provider_id),
-                    users::role.eq(link.role.name()),
+                    users::role.eq(role),
+                    users::is_editor.eq(is_editor),
                     users::email.eq(&link.email),
                     users::created_at.eq(now),
                     users::created_by.eq(&link.created_by),
@@ -385,12 +389,12 @@ impl Session<'_> {
             .select((
                 invitations::id,
                 invitations::email,
-                invitations::role,
+                (invitations::role, invitations::is_editor),
                 invitations::expires_at,
             ))
-            .load::<(i64, String, String, NaiveDateTime)>(self.connection)?;
-        let pending = |(id, email, role, expires_at): (i64, String, String, NaiveDateTime)| {
-            let role = UserRole::stored(&role, "invitations", id)?;
+            .load::<(i64, String, StoredRole, NaiveDateTime)>(self.connection)?;
+        let pending = |(id, email, role, expires_at): (i64, String, StoredRole, NaiveDateTime)| {
+            let role = UserRole::from_columns(&role, "invitations", id)?;
             Ok(PendingInvitation {
                 id,
                 email,
@@ -480,11 +484,11 @@ impl Session<'_> {
             .filter(belongs_to_organisation(provider_id))
             .filter(users::email.eq(email))
             .filter(users::removed_at.is_null())
-            .select((users::id, users::role))
-            .first::<(i64, String)>(self.connection)
+            .select((users::id, (users::role, users::is_editor)))
+            .first::<(i64, StoredRole)>(self.connection)
             .optional()?;
         found
-            .map(|(id, role)| Ok((id, UserRole::stored(&role, "users", id)?)))
+            .map(|(id, role)| Ok((id, UserRole::from_columns(&role, "users", id)?)))
             .transpose()
     }
 }
@@ -501,7 +505,7 @@ fn unused() -> _ {
                 invitations::digest,
                 invitations::provider_id,
                 invitations::email,
-                invitations::role,
+                (invitations::role, invitations::is_editor),
                 invitations::created_by,
             ),
             (providers::ukprn, providers::name).nullable(),
@@ -512,7 +516,7 @@ fn unused() -> _ {
 fn usable(
     ((id, _, provider_id, email, role, created_by), organisation, _): Row,
 ) -> Result<Usable, StorageError> {
-    let role = UserRole::stored(&role, "invitations", id)?;
+    let role = UserRole::from_columns(&role, "invitations", id)?;
     Ok(Usable {
         id,
         provider_id,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
-use super::{ActivityKind, Actor, Origin, SecretDigest, Subject, UserRole};
+use super::{ActivityKind, Actor, Origin, SecretDigest, StoredRole, Subject, UserRole};
 use crate::base::cause::Cause;
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_sessions, users};
@@ -47,7 +47,7 @@ impl SignedIn {
             (UserRole::Admin, Some(organisation)) => {
                 Ok(Actor::user(self.user_id, Some(organisation.id), origin))
             }
-            (UserRole::Admin | UserRole::Viewer | UserRole::Operator, _) => {
+            (UserRole::Admin | UserRole::Editor | UserRole::Viewer | UserRole::Operator, _) => {
                 Err(Refusal::NotPermitted)
             }
         }
@@ -61,7 +61,7 @@ impl SignedIn {
     pub fn operator<'a>(&self, origin: Origin<'a>) -> Result<Actor<'a>, Refusal> {
         match (self.role, &self.organisation) {
             (UserRole::Operator, None) => Ok(Actor::user(self.user_id, None, origin)),
-            (UserRole::Admin | UserRole::Viewer | UserRole::Operator, _) => {
+            (UserRole::Admin | UserRole::Editor | UserRole::Viewer | UserRole::Operator, _) => {
                 Err(Refusal::NotPermitted)
             }
         }
@@ -97,7 +97,7 @@ pub(super) fn is_valid(now: DateTime<Utc>) -> _ {
 
 type Row = (
     (i64, String, NaiveDateTime),
-    (i64, String, String),
+    (i64, String, StoredRole),
     Option<(i64, String, String)>,
     Option<NaiveDateTime>,
 );
@@ -122,7 +122,7 @@ impl Session<'_> {
                     sign_in_sessions::digest,
                     sign_in_sessions::last_seen_at,
                 ),
-                (users::id, users::email, users::role),
+                (users::id, users::email, (users::role, users::is_editor)),
                 (providers::id, providers::ukprn, providers::name).nullable(),
                 providers::closed_at.nullable(),
             ))
@@ -140,7 +140,7 @@ impl Session<'_> {
         Ok(Some(SignedIn {
             user_id,
             email,
-            role: UserRole::stored(&role, "users", user_id)?,
+            role: UserRole::from_columns(&role, "users", user_id)?,
             organisation: organisation.map(|(id, ukprn, name)| Provider { id, ukprn, name }),
             session_id,
             last_seen_at: last_seen_at.and_utc(),
@@ -173,10 +173,8 @@ impl Session<'_> {
         signed_in: &'b SignedIn,
         cause: Cause<'b>,
     ) -> Option<ProviderSession<'b>> {
+        signed_in.uploader().ok()?;
         let organisation = signed_in.organisation.as_ref()?;
-        if signed_in.role != UserRole::Admin {
-            return None;
-        }
         let provider = Arc::new(organisation.clone());
         Some(self.open(provider, cause.by(&signed_in.email), None))
     }

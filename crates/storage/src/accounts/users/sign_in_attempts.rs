@@ -201,7 +201,7 @@ impl Session<'_> {
             .filter(|ukprn| !ukprn.is_empty())
             .map(str::to_owned)
             .collect();
-        let role = UserRole::stored(&role, "sign_in_choices", id)?;
+        let role = UserRole::from_columns(&(role, false), "sign_in_choices", id)?;
         Ok(Identity {
             issuer,
             subject,

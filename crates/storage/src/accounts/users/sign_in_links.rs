@@ -6,7 +6,7 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 use super::invitations::{NewLink, VALID_FOR};
-use super::{ActivityKind, Actor, Origin, Secret, Subject, UserRole};
+use super::{ActivityKind, Actor, Origin, Secret, StoredRole, Subject, UserRole};
 use crate::error::StorageError;
 use crate::schema::{providers, users};
 use crate::session::Session;
@@ -23,7 +23,7 @@ pub struct SignInLink {
 }
 
 type Row = (
-    (i64, Option<i64>, String),
+    (i64, Option<i64>, StoredRole),
     Option<String>,
     Option<NaiveDateTime>,
 );
@@ -61,7 +61,7 @@ impl Session<'_> {
             self.insert_link(&NewLink {
                 secret: &link.secret,
                 provider_id,
-                role: UserRole::stored(&role, "users", user_id)?,
+                role: UserRole::from_columns(&role, "users", user_id)?,
                 email,
                 created_by: &actor.to_string(),
                 expires_at: self.now() + VALID_FOR,
@@ -96,7 +96,11 @@ impl Session<'_> {
             .filter(users::email.eq(email))
             .filter(users::removed_at.is_null())
             .select((
-                (users::id, users::provider_id, users::role),
+                (
+                    users::id,
+                    users::provider_id,
+                    (users::role, users::is_editor),
+                ),
                 providers::name.nullable(),
                 providers::closed_at.nullable(),
             ))

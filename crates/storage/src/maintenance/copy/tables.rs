@@ -45,6 +45,10 @@ pub(crate) const COPIED: &[CopiedTable] = &[
 /// Tables that triggers of the database fill from the copied ones, also in the target.
 pub(crate) const DERIVED: &[&str] = &["trainee_counts", "trainee_change_counts"];
 
+/// Tables whose rows are removed after an hour. Backups leave them out too. A table comes before the
+/// tables it refers to.
+pub(crate) const SHORT_LIVED: &[&str] = &["upload_results", "upload_parts", "uploads"];
+
 /// Tables whose rows serve only as locks (`locks.rs`).
 #[cfg(test)]
 pub(crate) const LOCKS: &[&str] = &["lock_stripes", "idempotency_locks"];
