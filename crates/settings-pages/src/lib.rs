@@ -31,6 +31,7 @@ mod request;
 mod routes;
 pub mod signing_in;
 mod state;
+mod upload;
 
 use std::rc::Rc;
 

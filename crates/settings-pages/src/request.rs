@@ -5,6 +5,7 @@ pub(crate) mod cookies;
 pub(crate) mod file_of_actions;
 pub(crate) mod form;
 pub(crate) mod jobs;
+pub(crate) mod multipart;
 pub(crate) mod page;
 pub(crate) mod page_request;
 pub(crate) mod receive;

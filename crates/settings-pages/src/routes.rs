@@ -1,6 +1,7 @@
 //! The table of routes below `/settings` and their access.
 
 use adapter_kit::Method;
+use trainee_file::Limits;
 
 use crate::operators::{
     history, imports, organisations, registry_actions, registry_file, registry_queue, versions,
@@ -9,6 +10,7 @@ use crate::organisation::{activity, overview, people, readiness, requests, runs,
 use crate::request::context::{Handler, Route};
 use crate::signing_in::openid::{self, Step};
 use crate::signing_in::{sessions, sign_in, sign_in_mail};
+use crate::upload::{columns, receiving, templates, uploads};
 
 /// The largest form, in bytes, except for forms with pasted files.
 const MAX_FORM_BYTES: usize = 16_384;
@@ -19,6 +21,7 @@ const fn get(path: &'static str, handler: Handler) -> Route {
         path,
         handler,
         max_form_bytes: 0,
+        max_file_bytes: 0,
     }
 }
 
@@ -28,6 +31,7 @@ const fn post(path: &'static str, handler: Handler) -> Route {
         path,
         handler,
         max_form_bytes: MAX_FORM_BYTES,
+        max_file_bytes: 0,
     }
 }
 
@@ -38,6 +42,18 @@ const fn post_file(path: &'static str, handler: Handler) -> Route {
         path,
         handler,
         max_form_bytes: registry_file::MAX_FORM_BYTES,
+        max_file_bytes: 0,
+    }
+}
+
+/// A form with an uploaded file.
+const fn post_upload(path: &'static str, handler: Handler) -> Route {
+    Route {
+        method: Method::Post,
+        path,
+        handler,
+        max_form_bytes: MAX_FORM_BYTES,
+        max_file_bytes: Limits::UPLOAD.bytes,
     }
 }
 
@@ -156,6 +172,15 @@ pub static ROUTES: &[Route] = &[
         "/organisations/{ukprn}/people/{id}/remove",
         Handler::OperatorAdmin(people::remove),
     ),
+    get("/upload", Handler::Uploader(uploads::list)),
+    post_upload("/upload", Handler::Uploader(receiving::accept)),
+    get(
+        "/upload/template/{version}",
+        Handler::Uploader(templates::download),
+    ),
+    get("/upload/{id}", Handler::Uploader(columns::show)),
+    post("/upload/{id}/columns", Handler::Uploader(columns::assign)),
+    post("/upload/{id}/delete", Handler::Uploader(uploads::delete)),
     get("/registry", Handler::Operator(registry_queue::list)),
     get(
         "/registry/trainee",

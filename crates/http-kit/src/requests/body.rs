@@ -17,7 +17,7 @@ use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EX
 use actix_web::rt;
 use actix_web::web::{Bytes, Payload};
 use adapter_kit::read::BatchForm;
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 
 use crate::limits::memory_budget::{BudgetOwner, MemoryBudget, MemoryPermit};
 
@@ -58,6 +58,8 @@ const BUDGET_BYTES: (usize, usize) = (32 * 1_048_576, 8 * 1_048_576);
 /// Like `BUDGET_BYTES`, for requests without a valid token or session, and the share of each
 /// address.
 const UNAUTHENTICATED_BUDGET_BYTES: (usize, usize) = (8 * 1_048_576, 2 * 1_048_576);
+/// Memory of all uploaded files, in bytes, and the share of each session: two files at a time.
+const UPLOAD_BUDGET_BYTES: (usize, usize) = (22 * 1_048_576, 11 * 1_048_576);
 /// The largest body of a refused request that is received, in bytes, and for how long. Its
 /// connection can then be used again; with a larger or slower body the connection is closed after
 /// the reply.
@@ -75,12 +77,14 @@ pub struct BodyReader {
     timeout: Duration,
     authenticated: MemoryBudget,
     unauthenticated: MemoryBudget,
+    uploads: MemoryBudget,
 }
 
 /// Receives the bodies of one client.
 #[derive(Debug)]
 pub struct ClientBodyReader<'a> {
     reader: &'a BodyReader,
+    budget: &'a MemoryBudget,
     owner: BudgetOwner,
 }
 
@@ -105,19 +109,39 @@ impl BodyReader {
     pub fn new(timeout: Duration) -> Self {
         let (total, share) = BUDGET_BYTES;
         let (unauthenticated_total, unauthenticated_share) = UNAUTHENTICATED_BUDGET_BYTES;
+        let (upload_total, upload_share) = UPLOAD_BUDGET_BYTES;
         Self {
             timeout,
             authenticated: MemoryBudget::new(total, share),
             unauthenticated: MemoryBudget::new(unauthenticated_total, unauthenticated_share),
+            uploads: MemoryBudget::new(upload_total, upload_share),
         }
     }
 
     /// The reader for a client, which is counted against the share of this owner.
     #[must_use]
     pub fn for_client(&self, owner: BudgetOwner) -> ClientBodyReader<'_> {
+        let budget = match owner {
+            BudgetOwner::Token(_) | BudgetOwner::Session(_) => &self.authenticated,
+            BudgetOwner::Address(_) => &self.unauthenticated,
+        };
         ClientBodyReader {
             reader: self,
+            budget,
             owner,
+        }
+    }
+
+    /// Like [`BodyReader::for_client`], for the files that a session uploads.
+    #[must_use]
+    pub fn for_upload(&self, owner: BudgetOwner) -> ClientBodyReader<'_> {
+        match owner {
+            BudgetOwner::Session(_) => ClientBodyReader {
+                reader: self,
+                budget: &self.uploads,
+                owner,
+            },
+            BudgetOwner::Token(_) | BudgetOwner::Address(_) => self.for_client(owner),
         }
     }
 
@@ -186,6 +210,27 @@ impl ClientBodyReader<'_> {
         self.read(headers, payload, max, true).await
     }
 
+    /// Collects a part of a body, of up to `max` bytes. The caller limits the time.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError::TooLarge`], [`BodyError::NoRoom`] or [`BodyError::CutOff`].
+    pub async fn collect<E>(
+        &self,
+        chunks: impl Stream<Item = Result<Bytes, E>> + Unpin,
+        max: usize,
+    ) -> Result<Body, BodyError> {
+        self.empty(max).receive(chunks).await
+    }
+
+    fn empty(&self, max: usize) -> PartialBody {
+        PartialBody {
+            bytes: Vec::new(),
+            permit: self.budget.permit(self.owner.clone()),
+            max,
+        }
+    }
+
     async fn read(
         &self,
         headers: &HeaderMap,
@@ -223,23 +268,18 @@ impl ClientBodyReader<'_> {
         if !is_accepted_type {
             return Err(BodyError::NotJson);
         }
-        let budget = match self.owner {
-            BudgetOwner::Token(_) | BudgetOwner::Session(_) => &self.reader.authenticated,
-            BudgetOwner::Address(_) => &self.reader.unauthenticated,
-        };
-        let mut body = PartialBody {
-            bytes: Vec::new(),
-            permit: budget.permit(self.owner.clone()),
-            max,
-        };
+        let mut body = self.empty(max);
         body.reserve(length.unwrap_or_default())?;
         Ok(body)
     }
 }
 
 impl PartialBody {
-    async fn receive(mut self, mut payload: Payload) -> Result<Body, BodyError> {
-        while let Some(chunk) = payload.next().await {
+    async fn receive<E>(
+        mut self,
+        mut chunks: impl Stream<Item = Result<Bytes, E>> + Unpin,
+    ) -> Result<Body, BodyError> {
+        while let Some(chunk) = chunks.next().await {
             self.append(&chunk.map_err(|_| BodyError::CutOff)?)?;
         }
         let Self { bytes, permit, .. } = self;

@@ -2,6 +2,7 @@
 
 use actix_web::http::Method as HttpMethod;
 use adapter_kit::Method;
+use storage::accounts::uploads::Uploader;
 use storage::accounts::users::{Actor, SignedIn};
 use storage::session::{Provider, ProviderSession, Session};
 
@@ -21,6 +22,8 @@ pub struct Route {
     pub(crate) handler: Handler,
     /// The largest form, in bytes.
     pub(crate) max_form_bytes: usize,
+    /// The largest file of the form, in bytes; 0 for a form without a file.
+    pub(crate) max_file_bytes: usize,
 }
 
 /// The users that may use a route.
@@ -34,6 +37,8 @@ pub enum Access {
     Organisation,
     /// The admins of an organisation.
     Admin,
+    /// The admins and editors of an organisation.
+    Uploader,
     /// The operators of the service.
     Operator,
 }
@@ -43,7 +48,7 @@ impl Access {
     pub(crate) fn is_for(self, audience: Audience) -> bool {
         match self {
             Self::Public | Self::SignedIn => true,
-            Self::Organisation | Self::Admin => audience.includes(false),
+            Self::Organisation | Self::Admin | Self::Uploader => audience.includes(false),
             Self::Operator => audience.includes(true),
         }
     }
@@ -63,6 +68,7 @@ pub(crate) enum Handler {
     /// Reads data of the user's organisation, through a session limited to that organisation.
     Own(fn(&mut ProviderSession<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Admin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
+    Uploader(fn(&mut Session<'_>, &PageRequest, &UploaderContext<'_>) -> Result<Reply, PageError>),
     Operator(fn(&mut Session<'_>, &PageRequest, &OperatorContext<'_>) -> Result<Reply, PageError>),
     /// Like [`Handler::Organisation`] and [`Handler::Admin`], but for an operator and the
     /// organisation in the path.
@@ -97,6 +103,12 @@ impl AdminContext<'_> {
     }
 }
 
+/// The context of an admin or an editor who uploads trainees.
+pub(crate) struct UploaderContext<'a> {
+    pub(crate) signed_in: &'a SignedIn,
+    pub(crate) uploader: Uploader,
+}
+
 /// The context of an operator, with access to all organisations.
 pub(crate) struct OperatorContext<'a> {
     pub(crate) signed_in: &'a SignedIn,
@@ -112,6 +124,7 @@ impl Route {
             Handler::SignedIn(_) => Access::SignedIn,
             Handler::Organisation(_) | Handler::Own(_) => Access::Organisation,
             Handler::Admin(_) => Access::Admin,
+            Handler::Uploader(_) => Access::Uploader,
             Handler::Operator(_) | Handler::OperatorOrganisation(_) | Handler::OperatorAdmin(_) => {
                 Access::Operator
             }

@@ -2,7 +2,7 @@
 //!
 //! The session cookie holds the secret of a session. The browser cookie is set on pages with a
 //! sign-in form: another site cannot know the form token for it, and so cannot sign the browser in
-//! as another user. The sign-in cookie belongs to an attempt at the OpenID Connect issuer.
+//! as another user. The sign-in cookie belongs to an attempt at the OpenID Connect issuer. The upload cookie holds the key of uploaded files.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{COOKIE, HeaderValue, InvalidHeaderValue};
@@ -15,6 +15,10 @@ use storage::error::StorageError;
 /// `SameSite=Lax` (not sent with forms of other sites). Browsers accept such a cookie only from a
 /// secure origin, including addresses of the local machine, and send it to all paths of this host.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
+/// The attributes of the key of uploads. No other page needs it, and no link of another site.
+const UPLOAD_ATTRIBUTES: &str = "Path=/settings/upload; Secure; HttpOnly; SameSite=Strict";
+/// The lifetime of the key of uploads in seconds, longer than that of an upload.
+const UPLOAD_SECONDS: u32 = 7_200;
 /// The lifetime of an attempt at the issuer in seconds, including the choice of an organisation.
 const SIGN_IN_SECONDS: u32 = 1_200;
 /// The number of characters of a secret.
@@ -33,6 +37,8 @@ pub(crate) enum CookieName {
     Browser,
     /// The browser that is at the issuer or chooses an organisation.
     SignIn,
+    /// The key of the uploads of the browser.
+    Upload,
 }
 
 impl CookieName {
@@ -41,6 +47,14 @@ impl CookieName {
             Self::Session => "__Host-register-session",
             Self::Browser => "__Host-register-browser",
             Self::SignIn => "__Host-register-sign-in",
+            Self::Upload => "__Secure-register-upload",
+        }
+    }
+
+    const fn attributes(self) -> &'static str {
+        match self {
+            Self::Session | Self::Browser | Self::SignIn => ATTRIBUTES,
+            Self::Upload => UPLOAD_ATTRIBUTES,
         }
     }
 
@@ -49,13 +63,16 @@ impl CookieName {
         let expiry = match self {
             Self::Session | Self::Browser => String::new(),
             Self::SignIn => format!("; Max-Age={SIGN_IN_SECONDS}"),
+            Self::Upload => format!("; Max-Age={UPLOAD_SECONDS}"),
         };
-        HeaderValue::from_str(&format!("{}={text}{expiry}; {ATTRIBUTES}", self.text()))
+        let attributes = self.attributes();
+        HeaderValue::from_str(&format!("{}={text}{expiry}; {attributes}", self.text()))
     }
 
     /// The header that removes the cookie.
     pub(crate) fn remove(self) -> Result<HeaderValue, InvalidHeaderValue> {
-        HeaderValue::from_str(&format!("{}=; Max-Age=0; {ATTRIBUTES}", self.text()))
+        let attributes = self.attributes();
+        HeaderValue::from_str(&format!("{}=; Max-Age=0; {attributes}", self.text()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Form values and faults.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use domain::values::text::is_absent;
@@ -15,7 +16,7 @@ pub(crate) struct Form {
 
 /// The faults of a form with the names of their fields, in the order of the form.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Vec<(&'static str, String)>);
+pub(crate) struct Faults(Vec<(Cow<'static, str>, String)>);
 
 impl Form {
     /// Reads a form in URL encoding.
@@ -23,6 +24,11 @@ impl Form {
         Self {
             fields: form_urlencoded::parse(encoded).into_owned().collect(),
         }
+    }
+
+    /// A form with these fields.
+    pub(crate) fn from_fields(fields: BTreeMap<String, String>) -> Self {
+        Self { fields }
     }
 
     /// The value of a field without surrounding white space, or an empty string if it has no
@@ -40,8 +46,8 @@ impl Form {
 
 impl Faults {
     /// Adds a fault.
-    pub(crate) fn add(&mut self, field: &'static str, words: impl Into<String>) {
-        self.0.push((field, words.into()));
+    pub(crate) fn add(&mut self, field: impl Into<Cow<'static, str>>, words: impl Into<String>) {
+        self.0.push((field.into(), words.into()));
     }
 
     /// Returns the value, or adds its fault.
@@ -54,7 +60,7 @@ impl Faults {
     }
 
     /// All faults.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(&'static str, String)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(Cow<'static, str>, String)> {
         self.0.iter()
     }
 

@@ -23,6 +23,7 @@ use crate::request::file_of_actions::FileOfActions;
 use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
+use crate::upload::sealing::SealError;
 
 /// The header that makes a browser open another page at once, like a link on the page (HTML,
 /// section 7.11).
@@ -39,6 +40,7 @@ pub(crate) enum SettingsSection {
     Usage,
     Readiness,
     People,
+    Upload,
     Registry,
     History,
     Imports,
@@ -70,6 +72,8 @@ pub(crate) struct FrameUser {
     pub(crate) organisation: Option<String>,
     /// Whether the user may change settings.
     pub(crate) is_admin: bool,
+    /// Whether the user may upload trainees.
+    pub(crate) is_uploader: bool,
 }
 
 impl Frame {
@@ -83,6 +87,7 @@ impl Frame {
                 .as_ref()
                 .map(|organisation| organisation.name.clone()),
             is_admin: signed_in.actor(request.origin()).is_ok(),
+            is_uploader: signed_in.uploader().is_ok(),
         };
         let form_token = request.form_token.clone();
         Self {
@@ -144,6 +149,11 @@ impl Frame {
         )
     }
 
+    /// Whether the user may upload trainees.
+    pub(crate) fn is_uploader(&self) -> bool {
+        self.user.as_ref().is_some_and(|user| user.is_uploader)
+    }
+
     pub(crate) fn is_operator(&self) -> bool {
         self.user
             .as_ref()
@@ -162,6 +172,8 @@ pub(crate) enum Target {
     Requests,
     Sessions,
     SignIn,
+    Uploads,
+    Upload(i64),
 }
 
 impl Target {
@@ -175,6 +187,8 @@ impl Target {
             Self::Requests => below(None, "/requests"),
             Self::Sessions => below(None, "/sessions"),
             Self::SignIn => below(None, "/sign-in"),
+            Self::Uploads => below(None, "/upload"),
+            Self::Upload(id) => below(None, &format!("/upload/{id}")),
         }
     }
 }
@@ -210,6 +224,10 @@ pub(crate) enum Reply {
     SignedOut,
     /// Rows to process, each in its own job. The result is a page.
     File(Box<FileOfActions>),
+    /// The file of the form is to be stored for this user. The result is a redirection or a page.
+    StoreFile(Box<SignedIn>),
+    /// The file was stored with this number, under the key with this text.
+    FileStored(i64, String),
 }
 
 impl Reply {
@@ -279,8 +297,12 @@ impl Reply {
                 Target::SignIn,
                 Some(CookieName::Session.remove()?),
             )),
+            Self::FileStored(id, key) => Ok(redirect(
+                Target::Upload(id),
+                Some(CookieName::Upload.set(&key)?),
+            )),
             // The rows were replaced by a page after processing.
-            Self::File(_) => Err(PageError::NotFound),
+            Self::File(_) | Self::StoreFile(_) => Err(PageError::NotFound),
         }
     }
 }
@@ -348,6 +370,9 @@ pub(crate) enum PageError {
     /// Writing the file failed.
     #[error("file cannot be written")]
     File(#[source] io::Error),
+    /// Sealing an upload failed.
+    #[error(transparent)]
+    Seal(#[from] SealError),
     /// Creating the cookie failed.
     #[error("cookie cannot be written")]
     Cookie(#[from] InvalidHeaderValue),
@@ -471,6 +496,11 @@ impl PageError {
                 "Your organisation has too many tokens",
                 "No token was created. Revoke unused tokens, then try again.",
             ),
+            Self::Storage(StorageError::Refused(Refusal::TooManyUploads)) => (
+                StatusCode::CONFLICT,
+                "You have too many uploads",
+                "The file was not stored. Delete an upload, then try again.",
+            ),
             Self::OrganisationClosed => (
                 StatusCode::CONFLICT,
                 "The organisation is closed",
@@ -501,7 +531,7 @@ impl PageError {
             Self::NoForm => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "The request is not a form",
-                "Send application/x-www-form-urlencoded, like the forms of these pages.",
+                "Send the media type of the page's form, like the forms of these pages.",
             ),
             Self::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -511,7 +541,7 @@ impl PageError {
             Self::Template(error) => {
                 return api_error_response(ApiError::UnwritablePage(error), around);
             }
-            Self::Cookie(_) | Self::File(_) => {
+            Self::Cookie(_) | Self::File(_) | Self::Seal(_) => {
                 return api_error_response(ApiError::Interrupted, around);
             }
             Self::Request(error) => return api_error_response(error, around),

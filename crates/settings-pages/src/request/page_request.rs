@@ -1,5 +1,7 @@
 //! A request for a page, in the form that handlers use.
 
+use std::sync::Arc;
+
 use actix_web::HttpRequest;
 use adapter_kit::Versions;
 use http_kit::requests::request_id::RequestId;
@@ -9,7 +11,9 @@ use storage::error::StorageError;
 
 use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::Form;
+use crate::request::multipart::UploadedFile;
 use crate::state::{Audience, Surroundings};
+use crate::upload::sealing::UploadKey;
 
 /// A parameter of the path is missing or malformed.
 pub(crate) struct NotInPath;
@@ -54,6 +58,12 @@ pub(crate) struct PageRequest {
     pub(crate) audience: Audience,
     pub(crate) query: Form,
     pub(crate) form: Form,
+    /// The file of the form.
+    pub(crate) file: UploadedFile,
+    /// The key of the uploads of this browser, if it has one.
+    pub(crate) upload_key: Option<Arc<UploadKey>>,
+    /// The label of a version in the path.
+    pub(crate) version: Option<String>,
     /// The session of the cookie, not validated.
     pub(crate) session: Option<SecretDigest>,
     /// The token for the forms of the page.

@@ -10,7 +10,6 @@ use actix_web::{HttpRequest, HttpResponse, rt};
 use gateway::error::ApiError;
 use gateway::state::GatewayState;
 use http_kit::limits::memory_budget::BudgetOwner;
-use http_kit::requests::body::Body;
 use http_kit::requests::client_address;
 use http_kit::requests::request_id::{self, RequestId};
 use http_kit::responses::response_stream::Source;
@@ -22,13 +21,18 @@ use storage::session::Session;
 use storage::store::Store;
 
 use crate::operators::registry_file;
-use crate::request::context::{Access, AdminContext, Handler, OperatorContext, Route};
+use crate::request::context::{
+    Access, AdminContext, Handler, OperatorContext, Route, UploaderContext,
+};
 use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::{self, Form};
+use crate::request::multipart::{self, UploadedFile};
 use crate::request::page::{PageError, Reply};
 use crate::request::page_request::{BrowserCookie, PageRequest};
 use crate::signing_in::openid;
 use crate::state::{Audience, SettingsPages, Surroundings};
+use crate::upload::receiving;
+use crate::upload::sealing::UploadKey;
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -109,16 +113,19 @@ async fn receive(
         Some(session) => BudgetOwner::Session(session.clone()),
         None => settings.by_address.budget_owner(request),
     };
-    let form = if route.has_form() {
+    let (form, file) = if route.max_file_bytes > 0 && multipart::is_multipart(request.headers()) {
+        let bodies = state.bodies.for_upload(owner);
+        multipart::receive(request.headers(), payload, &bodies, route).await?
+    } else if route.has_form() {
         let bodies = state.bodies.for_client(owner);
-        bodies
+        let body = bodies
             .receive(request.headers(), payload, route.max_form_bytes)
             .await
-            .map_err(ApiError::from)?
+            .map_err(ApiError::from)?;
+        (Form::read(&body), UploadedFile::Absent)
     } else {
-        Body::default()
+        (Form::default(), UploadedFile::Absent)
     };
-    let form = Form::read(&form);
     let browser = if is_public {
         Some(BrowserCookie::from_request(request)?)
     } else {
@@ -157,6 +164,10 @@ async fn receive(
         audience: settings.audience,
         query: Form::read(request.query_string().as_bytes()),
         form,
+        file,
+        upload_key: SecretCookie::from_request(request, CookieName::Upload)
+            .map(|cookie| Arc::new(UploadKey::new(cookie.text()))),
+        version: request.match_info().get("version").map(str::to_owned),
         session,
         form_token: made_for.map(SecretCookie::form_token).unwrap_or_default(),
         browser,
@@ -194,7 +205,10 @@ fn admit(
         return Err(PageError::Insecure);
     }
     if route.has_form() {
-        require_form(request)?;
+        let has_file = route.max_file_bytes > 0 && multipart::is_multipart(request.headers());
+        if !has_file {
+            require_form(request)?;
+        }
         require_own_site(state, request)?;
     }
     Ok(())
@@ -267,6 +281,8 @@ async fn run(
                     return Err(PageError::Busy);
                 };
                 registry_file::perform(*file, &state.store, &received, job).await?
+            } else if let Reply::StoreFile(signed_in) = reply {
+                receiving::store_file(*signed_in, &state.store, &received).await?
             } else {
                 reply
             };
@@ -362,6 +378,14 @@ fn handle(
                     actor,
                 },
             )?
+        }
+        Handler::Uploader(handler) => {
+            organisation()?;
+            let context = UploaderContext {
+                signed_in: &signed_in,
+                uploader: signed_in.uploader()?,
+            };
+            handler(session, request, &context)?
         }
         Handler::Operator(handler) => handler(
             session,

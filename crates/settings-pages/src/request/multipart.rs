@@ -1,0 +1,104 @@
+//! Forms with a file, as `multipart/form-data` (RFC 7578).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use actix_multipart::Multipart;
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use actix_web::rt::time::timeout;
+use actix_web::web::Payload;
+use futures_util::TryStreamExt as _;
+use gateway::error::ApiError;
+use http_kit::requests::body::{Body, BodyError, ClientBodyReader};
+
+use crate::request::context::Route;
+use crate::request::form::Form;
+use crate::request::page::PageError;
+
+/// The name of the field with the file.
+pub(crate) const FILE: &str = "file";
+/// The media type of forms with a file.
+const MULTIPART: &str = "multipart/form-data";
+/// The time for receiving a form with a file: 10 MB at 85 KB/s.
+const MAX_TIME: Duration = Duration::from_secs(120);
+/// The most fields of a form.
+const MAX_FIELDS: usize = 20;
+/// The largest form that is received to its end, so that a browser shows the fault of a file that
+/// is too large. It is not held.
+const MAX_RECEIVED_BYTES: usize = 64 * 1_048_576;
+
+/// The file of a form.
+#[derive(Debug, Clone)]
+pub(crate) enum UploadedFile {
+    /// The form has no file.
+    Absent,
+    /// The file is larger than the route allows.
+    TooLarge,
+    /// The bytes of the file.
+    Received(Body),
+}
+
+/// Whether a body is a form with a file.
+pub(crate) fn is_multipart(headers: &HeaderMap) -> bool {
+    let media_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case(MULTIPART)
+}
+
+/// Receives a form with a file.
+///
+/// # Errors
+///
+/// [`PageError::NoForm`] if the body is malformed; [`PageError::Request`] if it is too large, too
+/// slow, or there is no memory for it.
+pub(crate) async fn receive(
+    headers: &HeaderMap,
+    payload: Payload,
+    bodies: &ClientBodyReader<'_>,
+    route: &Route,
+) -> Result<(Form, UploadedFile), PageError> {
+    let length = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if length.is_none_or(|length| length > MAX_RECEIVED_BYTES) {
+        let max = route.max_file_bytes;
+        return Err(ApiError::from(BodyError::TooLarge { max }).into());
+    }
+    let whole = timeout(MAX_TIME, fields(headers, payload, bodies, route)).await;
+    whole.unwrap_or(Err(ApiError::from(BodyError::TooSlow).into()))
+}
+
+async fn fields(
+    headers: &HeaderMap,
+    payload: Payload,
+    bodies: &ClientBodyReader<'_>,
+    route: &Route,
+) -> Result<(Form, UploadedFile), PageError> {
+    let mut multipart = Multipart::new(headers, payload);
+    let mut fields = BTreeMap::new();
+    let mut file = UploadedFile::Absent;
+    for _ in 0..MAX_FIELDS {
+        let next = multipart.try_next().await;
+        let Some(mut field) = next.map_err(|_| PageError::NoForm)? else {
+            return Ok((Form::from_fields(fields), file));
+        };
+        let name = field.name().unwrap_or_default().to_owned();
+        if name == FILE {
+            file = match bodies.collect(&mut field, route.max_file_bytes).await {
+                Ok(body) if body.is_empty() => UploadedFile::Absent,
+                Ok(body) => UploadedFile::Received(body),
+                // The rest of the field is skipped before the next one.
+                Err(BodyError::TooLarge { .. }) => UploadedFile::TooLarge,
+                Err(error) => return Err(ApiError::from(error).into()),
+            };
+        } else {
+            let value = bodies.collect(&mut field, route.max_form_bytes).await;
+            let value = value.map_err(ApiError::from)?;
+            fields.insert(name, String::from_utf8_lossy(&value).into_owned());
+        }
+    }
+    Err(PageError::NoForm)
+}

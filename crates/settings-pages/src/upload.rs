@@ -1,0 +1,13 @@
+//! The pages on which admins and editors upload a file of trainees.
+//!
+//! A received file is read once, to find its faults and its columns, then sealed and stored. The
+//! key is in a cookie of the browser only, so the register cannot read a file without its browser.
+//! Every stored text with content of the file is sealed with the number of its upload.
+
+pub(crate) mod columns;
+pub(crate) mod names;
+pub(crate) mod receiving;
+pub(crate) mod sealing;
+pub(crate) mod stored_file;
+pub(crate) mod templates;
+pub(crate) mod uploads;

@@ -1,0 +1,96 @@
+//! The names of columns: those of the newest served version, whose rules a file is read by, found by
+//! the names of all served versions.
+
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::WireNested;
+use adapter_kit::{Versions, WireRecord as _};
+use domain::{Kind, RecordField as _, Trainee, for_each_nested};
+use trainee_file::{Column, LISTS, Names};
+
+/// The records of each nested list whose columns are offered.
+const OFFERED_RECORDS: usize = 3;
+
+/// The names that columns can have. The names of newer versions come first.
+pub(crate) fn names(versions: &Versions) -> Names {
+    let mut names = Names::default();
+    let Some(newest) = versions.newest() else {
+        return names;
+    };
+    for served in versions.iter().rev() {
+        add_trainee(&mut names, newest.version, served.version);
+        for_each_nested!(add_nested(&mut names, newest.version, served.version));
+    }
+    names
+}
+
+fn add_trainee(names: &mut Names, newest: &ApiVersion, version: &ApiVersion) {
+    let inputs = Trainee::inputs(version);
+    for input in inputs.entries {
+        // The fields of nested records are columns of their own.
+        if input.field.info().kind == Kind::Records {
+            continue;
+        }
+        if let Some(field) = Trainee::inputs(newest).name_of(input.field) {
+            names.add_field(input.name, field);
+        }
+    }
+    for entry in version.shapes.trainee.entries {
+        if inputs.input(entry.name).is_none() {
+            names.add_read_only(entry.name);
+        }
+    }
+}
+
+fn add_nested<R: WireNested>(names: &mut Names, newest: &ApiVersion, version: &ApiVersion) {
+    for input in R::inputs(version).entries {
+        if let Some(field) = R::inputs(newest).name_of(input.field) {
+            names.add_nested(R::LIST.info().name, input.name, field);
+        }
+    }
+}
+
+/// The names of all columns that a person can assign.
+pub(crate) fn offered(names: &Names) -> Vec<String> {
+    let mut offered = vec![Column::Ignored.to_string(), Column::TraineeId.to_string()];
+    offered.extend(names.fields().iter().cloned());
+    for list in LISTS {
+        for number in 1..=OFFERED_RECORDS {
+            for field in names.nested_fields(list) {
+                let field = field.clone();
+                let column = Column::Nested {
+                    list,
+                    number,
+                    field,
+                };
+                offered.push(column.to_string());
+            }
+        }
+    }
+    offered
+}
+
+/// The columns of the headings of a file; `None` for a heading that is no known name.
+pub(crate) fn recognise(names: &Names, header: &[String]) -> Vec<Option<Column>> {
+    header
+        .iter()
+        .map(|heading| names.recognise(heading))
+        .collect()
+}
+
+/// The text of columns for the register: a JSON list of names, with null for a missing column.
+pub(crate) fn written(columns: &[Option<Column>]) -> String {
+    let names: Vec<_> = columns
+        .iter()
+        .map(|column| column.as_ref().map(Column::to_string))
+        .collect();
+    serde_json::json!(names).to_string()
+}
+
+/// The columns of a stored text. A name that is no longer known is missing.
+pub(crate) fn read(names: &Names, written: &str) -> Vec<Option<Column>> {
+    let stored: Vec<Option<String>> = serde_json::from_str(written).unwrap_or_default();
+    stored
+        .into_iter()
+        .map(|name| names.recognise(&name?))
+        .collect()
+}
