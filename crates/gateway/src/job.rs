@@ -123,9 +123,7 @@ impl RequestJob {
         session: &mut Session<'_>,
         user: &UserIdentity,
     ) -> Result<JobOutput, JobOutput> {
-        let signed_in = session.signed_in(&user.session)?;
-        let signed_in = signed_in.filter(|signed_in| user.is_of(signed_in));
-        let signed_in = signed_in.ok_or(ApiError::SignedOut)?;
+        let signed_in = user.authenticate(session)?;
         let opened = session.open_to_upload(&signed_in, self.api_request.cause());
         self.run_in(opened.ok_or(ApiError::SignedOut)?)
     }

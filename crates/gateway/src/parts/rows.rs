@@ -163,6 +163,12 @@ impl RowOutcome {
             || is_conflict && self.result != RecordResult::AlreadyRegistered
     }
 
+    /// Whether the record does not have the entity tag of the row.
+    #[must_use]
+    pub fn is_changed_meanwhile(&self) -> bool {
+        self.status == StatusCode::PRECONDITION_FAILED
+    }
+
     /// Whether the user is no longer signed in, or may no longer change records.
     #[must_use]
     pub fn is_signed_out(&self) -> bool {

@@ -4,6 +4,9 @@ use storage::accounts::uploads::Uploader;
 use storage::accounts::users::{SecretDigest, SignedIn};
 use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
+use storage::session::Session;
+
+use crate::error::ApiError;
 
 /// Who a request is from. Each job authenticates the identity again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,10 +27,16 @@ pub struct UserIdentity {
 }
 
 impl UserIdentity {
-    /// Whether the session is one of this user, who may still upload.
-    #[must_use]
-    pub fn is_of(&self, signed_in: &SignedIn) -> bool {
-        signed_in.uploader() == Ok(self.uploader)
+    /// Reads the session. Its user may open the records with [`Session::open_to_upload`].
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::SignedOut`] unless the session is valid and of this user, who may still upload.
+    pub fn authenticate(&self, session: &mut Session<'_>) -> Result<SignedIn, ApiError> {
+        let signed_in = session.signed_in(&self.session)?;
+        signed_in
+            .filter(|signed_in| signed_in.uploader() == Ok(self.uploader))
+            .ok_or(ApiError::SignedOut)
     }
 
     /// The provider and the sender for the request log.

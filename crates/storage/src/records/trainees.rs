@@ -29,8 +29,8 @@ mod documents;
 mod erasing;
 mod inserting;
 mod listing;
-mod registry;
 mod provider_keys;
+mod registry;
 mod schools;
 
 pub use all_visible::VisibleTrainees;
