@@ -18,4 +18,5 @@ mod runs;
 mod signing_in;
 mod signing_in_by_mail;
 mod token_lifecycle;
+mod upload_rows;
 mod versions;
