@@ -9,3 +9,4 @@ pub(crate) mod multipart;
 pub(crate) mod page;
 pub(crate) mod page_request;
 pub(crate) mod receive;
+pub(crate) mod uploaded_file;

@@ -175,7 +175,7 @@ pub static ROUTES: &[Route] = &[
     get("/upload", Handler::Uploader(uploads::list)),
     post_upload("/upload", Handler::Uploader(receiving::accept)),
     get(
-        "/upload/template/{version}",
+        "/upload/template/{version}.csv",
         Handler::Uploader(templates::download),
     ),
     get("/upload/{id}", Handler::Uploader(results::show)),

@@ -1,4 +1,4 @@
-//! The pages on which admins and editors upload a file of trainees.
+//! The pages for uploading a file of trainees, for admins and editors.
 //!
 //! A received file is read once, to find its faults and its columns, then sealed and stored. The
 //! key is in a cookie of the browser only, so the register cannot read a file without its browser.

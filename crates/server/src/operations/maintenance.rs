@@ -17,12 +17,15 @@ const PAUSE: Duration = Duration::from_secs(600);
 /// The pause between two checks of the register's growth. PostgreSQL may use query plans for a
 /// smaller register during this time.
 const GROWTH_PAUSE: Duration = Duration::from_secs(5);
+/// The pause between two searches for uploads whose hour is over.
+const UPLOADS_PAUSE: Duration = Duration::from_secs(60);
 /// The number of rows removed per transaction.
 const BATCH: u16 = 500;
 
 /// Starts maintenance, which runs as long as the server. Must be called on a `LocalSet`.
 pub fn start(store: Store) {
     rt::spawn(follow_growth(store.clone()));
+    rt::spawn(remove_uploads(store.clone()));
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
         loop {
@@ -65,6 +68,25 @@ async fn follow_growth(store: Store) {
     }
 }
 
+/// Removes uploads at the end of their time.
+async fn remove_uploads(store: Store) {
+    loop {
+        rt::time::sleep(UPLOADS_PAUSE).await;
+        let is_due = store.read(|session| session.has_old_upload()).await;
+        let removed = match is_due {
+            Ok(false) => continue,
+            Ok(true) => remove_all(&store, |session, most| session.remove_old_uploads(most)).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = removed {
+            log::warn!(
+                "old uploads not removed; retrying later: {}",
+                Causes(&error)
+            );
+        }
+    }
+}
+
 /// Creates missing partitions of the history on PostgreSQL.
 async fn make_partitions(store: &Store) -> Result<(), StorageError> {
     if store
@@ -93,9 +115,9 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// The rows to remove: replies and locks of expired idempotency keys; counts and logged requests
-/// beyond their retention; expired sign-in links, finished mails, sign-in attempts, sessions and
-/// uploads; old entries of the activity log; and old imports.
-const REMOVALS: [(&str, Remove); 12] = [
+/// beyond their retention; expired sign-in links, finished mails, sign-in attempts, and
+/// sessions; old entries of the activity log; and old imports.
+const REMOVALS: [(&str, Remove); 11] = [
     ("stored replies", |session, most| {
         session.remove_old_replies(most)
     }),
@@ -121,7 +143,6 @@ const REMOVALS: [(&str, Remove); 12] = [
     ("user sessions", |session, most| {
         session.remove_old_sign_in_sessions(most)
     }),
-    ("uploads", |session, most| session.remove_old_uploads(most)),
     ("activity log entries", |session, most| {
         session.remove_old_activity(most)
     }),

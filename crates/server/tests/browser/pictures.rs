@@ -14,7 +14,7 @@ use super::driver::{Browser, Scripts};
 use super::operators;
 use super::resources::{is_for_operators, is_for_organisations, require_loaded, settings_paths};
 use super::served::Server;
-use super::settings::{open_until, sign_in};
+use super::settings::{CHOOSE_FILE, open_until, sign_in, submit};
 
 const DESK: u32 = 1_280;
 const PHONE: u32 = 375;
@@ -142,13 +142,20 @@ fn faults_of_layout(browser: &Browser, width: u32) -> Vec<String> {
     faults
 }
 
-/// Sends requests, so that the pages about requests show some.
+/// Uploads a file and sends requests, so that the pages show some.
 fn fill(browser: &Browser, server: &Server) {
     let example: Value = serde_json::from_str(&demo::example(SERVED[0])).unwrap();
     assert_eq!(server.send(SERVED[0], "/trainees", &example), 201);
     assert_eq!(
         server.send(SERVED[0], "/trainees", &json!({ "data": {} })),
         422
+    );
+    submit(
+        browser,
+        server,
+        "/upload",
+        "Columns of upload 1",
+        CHOOSE_FILE,
     );
     open_until(
         browser,

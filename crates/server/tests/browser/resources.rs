@@ -138,7 +138,11 @@ fn walk_documents(browser: &Browser, site: &str) -> BTreeSet<String> {
 
 pub(crate) fn is_for_organisations(access: Access) -> bool {
     match access {
-        Access::Public | Access::SignedIn | Access::Organisation | Access::Admin => true,
+        Access::Public
+        | Access::SignedIn
+        | Access::Organisation
+        | Access::Admin
+        | Access::Uploader => true,
         Access::Operator => false,
     }
 }
@@ -146,7 +150,7 @@ pub(crate) fn is_for_organisations(access: Access) -> bool {
 pub(crate) fn is_for_operators(access: Access) -> bool {
     match access {
         Access::Public | Access::SignedIn | Access::Operator => true,
-        Access::Organisation | Access::Admin => false,
+        Access::Organisation | Access::Admin | Access::Uploader => false,
     }
 }
 

@@ -65,6 +65,11 @@ pub(crate) fn examine(browser: &Browser, page: &str) {
     }
 }
 
+/// The script that chooses a file with a column without a name.
+pub(crate) const CHOOSE_FILE: &str = "const chosen = new DataTransfer();
+    chosen.items.add(new File(['first_names,last_name,Shoe size\\nAyo,Example,41\\n'], 't.csv'));
+    document.getElementById('file').files = chosen.files";
+
 /// Runs a script on a page of the settings, sends its last form, waits for a title and examines
 /// what came.
 pub(crate) fn submit(browser: &Browser, server: &Server, page: &str, title: &str, fill: &str) {
@@ -175,6 +180,8 @@ fn axe_finds_nothing_on_settings_pages_and_none_scrolls_sideways() {
     let fill = "document.getElementById('email').value = 'b@example.com'; document.getElementById('role').value = 'viewer'";
     submit("/people", "Sign-in link", fill);
     submit("/people/1", "Error: demo@example.com", "");
+    submit("/upload", "Error: Upload trainees", "");
+    submit("/upload", "Columns of upload 1", CHOOSE_FILE);
     // The request is there when the server has written it.
     for (page, shown) in [("/requests", "main td"), ("/usage", "main svg")] {
         open_until(
@@ -196,6 +203,8 @@ fn axe_finds_nothing_on_settings_pages_and_none_scrolls_sideways() {
         "/readiness",
         "/people",
         "/people/1",
+        "/upload",
+        "/upload/1",
         "/activity",
         "/sessions",
         "/nothing",

@@ -391,6 +391,7 @@ fn plant_in_settings(server: &Server, link: &str, email: &str) {
     for path in ["/tokens", "/people", "/tokens/1/rotate", "/people/1/role"] {
         assert_eq!(page(path, Some(&planted)).status, 422, "{path}");
     }
+    plant_in_files(server, &browser, &cookie, &form_token);
     for (path, form) in [
         (format!("/sign-in/{CANARY}"), None),
         (format!("/{CANARY}"), None),
@@ -403,6 +404,56 @@ fn plant_in_settings(server: &Server, link: &str, email: &str) {
     ] {
         page(&path, form.as_deref());
     }
+}
+
+/// Uploads files of trainees, one of them without fault, and names their columns.
+fn plant_in_files(server: &Server, browser: &Agent, cookie: &str, form_token: &str) {
+    let address = format!("http://{}/settings/upload", server.address());
+    let send = |address: &str, cookie: &str, media_type: &str, body: &str| {
+        let request = browser.post(address).header("Cookie", cookie);
+        let sent = request.header("Content-Type", media_type).send(body);
+        let (head, mut body) = sent.unwrap().into_parts();
+        let header = |name: &str| {
+            head.headers
+                .get(name)
+                .map(|value| value.to_str().unwrap().to_owned())
+        };
+        let status = head.status.as_u16();
+        (
+            status,
+            header("set-cookie"),
+            header("location"),
+            body.read_to_string().unwrap(),
+        )
+    };
+    let upload = |file: &str| {
+        let body = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{form_token}\r\n\
+             --x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{CANARY}.csv\"\r\n\r\n\
+             {file}\r\n--x--\r\n"
+        );
+        send(&address, cookie, "multipart/form-data; boundary=x", &body)
+    };
+    for faulty in [
+        format!("last_name\n\"{CANARY}\n"),
+        format!("{CANARY},{CANARY}\n1,2\n"),
+        format!("last_name\n{CANARY},{CANARY}\n"),
+    ] {
+        assert_eq!(upload(&faulty).0, 422, "{faulty}");
+    }
+    let file = format!("last_name,date_of_birth,{CANARY}\n{CANARY},{BORN_ON},{POSTCODE}\n");
+    let (status, key, location, text) = upload(&file);
+    assert_eq!(status, 303, "{text}");
+    let cookies = format!("{cookie}; {}", key.unwrap().split(';').next().unwrap());
+    let page = format!("http://{}{}", server.address(), location.unwrap());
+    let shown = users::ask(browser, &page, &cookies, None);
+    assert!(shown.text.contains(CANARY), "{}", shown.text);
+    let form = format!("form_token={form_token}&column-1={CANARY}&column-2=x&column-3={CANARY}");
+    let form_type = "application/x-www-form-urlencoded";
+    assert_eq!(
+        send(&format!("{page}/columns"), &cookies, form_type, &form).0,
+        422
+    );
 }
 
 /// Plants what an operator can send, and shows a history that is full of it.

@@ -9,14 +9,13 @@ use actix_web::rt::time::timeout;
 use actix_web::web::Payload;
 use futures_util::TryStreamExt as _;
 use gateway::error::ApiError;
-use http_kit::requests::body::{Body, BodyError, ClientBodyReader};
+use http_kit::requests::body::{BodyError, ClientBodyReader};
 
 use crate::request::context::Route;
 use crate::request::form::Form;
 use crate::request::page::PageError;
+use crate::request::uploaded_file::{FILE, UploadedFile};
 
-/// The name of the field with the file.
-pub(crate) const FILE: &str = "file";
 /// The media type of forms with a file.
 const MULTIPART: &str = "multipart/form-data";
 /// The time for receiving a form with a file: 10 MB at 85 KB/s.
@@ -26,17 +25,6 @@ const MAX_FIELDS: usize = 20;
 /// The largest form that is received to its end, so that a browser shows the fault of a file that
 /// is too large. It is not held.
 const MAX_RECEIVED_BYTES: usize = 64 * 1_048_576;
-
-/// The file of a form.
-#[derive(Debug, Clone)]
-pub(crate) enum UploadedFile {
-    /// The form has no file.
-    Absent,
-    /// The file is larger than the route allows.
-    TooLarge,
-    /// The bytes of the file.
-    Received(Body),
-}
 
 /// Whether a body is a form with a file.
 pub(crate) fn is_multipart(headers: &HeaderMap) -> bool {
@@ -63,7 +51,7 @@ pub(crate) async fn receive(
     let length = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if length.is_none_or(|length| length > MAX_RECEIVED_BYTES) {
+    if length.is_some_and(|length| length > MAX_RECEIVED_BYTES) {
         let max = route.max_file_bytes;
         return Err(ApiError::from(BodyError::TooLarge { max }).into());
     }

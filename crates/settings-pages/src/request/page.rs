@@ -543,7 +543,7 @@ impl PageError {
             Self::NoForm => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "The request is not a form",
-                "Send the media type of the page's form, like the forms of these pages.",
+                "Open the page, and send its form.",
             ),
             Self::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,

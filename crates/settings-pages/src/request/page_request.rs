@@ -11,7 +11,7 @@ use storage::error::StorageError;
 
 use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::Form;
-use crate::request::multipart::UploadedFile;
+use crate::request::uploaded_file::UploadedFile;
 use crate::state::{Audience, Surroundings};
 use crate::upload::sealing::UploadKey;
 

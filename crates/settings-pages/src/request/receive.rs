@@ -26,9 +26,10 @@ use crate::request::context::{
 };
 use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::{self, Form};
-use crate::request::multipart::{self, UploadedFile};
+use crate::request::multipart;
 use crate::request::page::{PageError, Reply};
 use crate::request::page_request::{BrowserCookie, PageRequest};
+use crate::request::uploaded_file::UploadedFile;
 use crate::signing_in::openid;
 use crate::state::{Audience, SettingsPages, Surroundings};
 use crate::upload::receiving;

@@ -156,7 +156,7 @@ pub struct UploadRecord {
     pub repairs: String,
     /// When the file was received.
     pub created_at: DateTime<Utc>,
-    /// When the upload is deleted, unless a server works on it.
+    /// When the upload is deleted. Each stored result puts this off.
     pub delete_at: DateTime<Utc>,
     /// The end of the lease of the server that works on the rows; `None` if there is none.
     pub worked_until: Option<DateTime<Utc>>,
@@ -288,6 +288,7 @@ impl Session<'_> {
         let found = uploads::table
             .filter(is_owned(by))
             .filter(uploads::id.eq(id))
+            .filter(uploads::delete_at.gt(self.now().naive_utc()))
             .select(UploadRow::as_select())
             .first(self.connection)
             .optional()?;
@@ -309,6 +310,7 @@ impl Session<'_> {
         let owner = uploads::table
             .filter(is_owned(by))
             .filter(uploads::id.eq(id))
+            .filter(uploads::delete_at.gt(self.now().naive_utc()))
             .select(uploads::id);
         Ok(upload_parts::table
             .filter(upload_parts::upload_id.eq_any(owner))
@@ -363,8 +365,21 @@ impl Session<'_> {
         Ok(deleted > 0)
     }
 
-    /// Removes up to `most` uploads whose time is over and that no server works on. Returns the
-    /// number of removed ones.
+    /// Whether the time of an upload is over.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn has_old_upload(&mut self) -> Result<bool, StorageError> {
+        let old = uploads::table
+            .filter(uploads::delete_at.le(self.now().naive_utc()))
+            .select(uploads::id)
+            .first::<i64>(self.connection)
+            .optional()?;
+        Ok(old.is_some())
+    }
+
+    /// Removes up to `most` uploads whose time is over. Returns the number of removed ones.
     ///
     /// # Errors
     ///
@@ -373,7 +388,6 @@ impl Session<'_> {
         let now = self.now().naive_utc();
         let old = uploads::table
             .filter(uploads::delete_at.le(now))
-            .filter(is_idle(now))
             .limit(most)
             .select(uploads::id)
             .load::<i64>(self.connection)?;

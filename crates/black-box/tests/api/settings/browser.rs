@@ -12,6 +12,9 @@ use crate::api::support::{Page, Register, Request};
 /// The media type of forms.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
+/// What separates the fields of a form with a file.
+const BOUNDARY: &str = "----boundary7MA4YWxk";
+
 /// A form as it is sent.
 pub(crate) fn encode(fields: &[(&str, &str)]) -> String {
     Serializer::new(String::new()).extend_pairs(fields).finish()
@@ -60,12 +63,15 @@ pub(crate) fn form_token_of(page: &Page) -> &str {
 
 /// The name of the cookie of a browser that was shown a form to sign in.
 const BROWSER: &str = "__Host-register-browser=";
+/// The name of the cookie with the key of uploads.
+const UPLOAD: &str = "__Secure-register-upload=";
 
 /// A person with a browser.
 pub(crate) struct Browser<'a> {
     register: &'a Register,
     cookie: RefCell<Option<String>>,
     browser_cookie: RefCell<Option<String>>,
+    upload_cookie: RefCell<Option<String>>,
 }
 
 impl<'a> Browser<'a> {
@@ -75,6 +81,7 @@ impl<'a> Browser<'a> {
             register,
             cookie: RefCell::new(None),
             browser_cookie: RefCell::new(None),
+            upload_cookie: RefCell::new(None),
         }
     }
 
@@ -127,6 +134,7 @@ impl<'a> Browser<'a> {
             .cookie()
             .into_iter()
             .chain(self.browser_cookie.borrow().clone())
+            .chain(self.upload_cookie.borrow().clone())
             .collect();
         let request = self.register.request(method, path);
         if cookies.is_empty() {
@@ -156,12 +164,41 @@ impl<'a> Browser<'a> {
         if let Some(cookie) = cookie_of(&page) {
             let jar = if cookie.starts_with(BROWSER) {
                 &self.browser_cookie
+            } else if cookie.starts_with(UPLOAD) {
+                &self.upload_cookie
             } else {
                 &self.cookie
             };
             *jar.borrow_mut() = Some(cookie).filter(|cookie| !cookie.ends_with('='));
         }
         page
+    }
+
+    /// Forgets the key of its uploads, like another browser of the same person.
+    pub(crate) fn forget_upload_key(&self) {
+        *self.upload_cookie.borrow_mut() = None;
+    }
+
+    /// A request with a form that has a file.
+    pub(crate) fn file_request(&self, path: &str, form_token: &str, file: &[u8]) -> Request<'a> {
+        let token = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{form_token}\r\n"
+        );
+        let head = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"t.csv\"\r\nContent-Type: text/csv\r\n\r\n"
+        );
+        let end = format!("\r\n--{BOUNDARY}--\r\n");
+        let body = [token.as_bytes(), head.as_bytes(), file, end.as_bytes()].concat();
+        let media_type = format!("multipart/form-data; boundary={BOUNDARY}");
+        self.request("POST", path)
+            .bytes(body)
+            .header("Content-Type", &media_type)
+    }
+
+    /// Uploads a file of trainees.
+    pub(crate) fn upload(&self, file: &[u8]) -> Page {
+        let token = self.form_token();
+        self.kept(self.file_request("/settings/upload", &token, file).page())
     }
 
     /// Sends a form with what the pages of the session hold.

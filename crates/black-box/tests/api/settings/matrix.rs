@@ -22,7 +22,8 @@ fn path_within(route: &Route, ukprn: &str, id: i64) -> String {
         .path
         .replace("{id}", &id.to_string())
         .replace("{secret}", "nothing")
-        .replace("{ukprn}", ukprn);
+        .replace("{ukprn}", ukprn)
+        .replace("{version}", &SERVED[0].label.to_string());
     assert!(
         !path.contains('{'),
         "{path} has a part that is unknown here"
@@ -89,6 +90,9 @@ fn session_reaches_no_page_or_form_of_another_organisation() {
         .unwrap()
         .id;
     let user = register.operate(|session| session.list_users(Some(UKPRN)))[0].id;
+    let stored = admin.upload(b"last_name\nVictim\n").is(303);
+    let upload = stored.header("location").unwrap();
+    let upload = upload.rsplit('/').next().unwrap().parse().unwrap();
     let other = Browser::signed_in(
         &register,
         Some(OTHER_UKPRN),
@@ -103,6 +107,7 @@ fn session_reaches_no_page_or_form_of_another_organisation() {
     {
         let id = match route.path {
             path if path.contains("/people") => user,
+            path if path.starts_with("/upload") => upload,
             // The first that was begun is that of the admin.
             path if path.starts_with("/sessions") => 1,
             _ => token,
@@ -136,7 +141,7 @@ fn session_reaches_no_page_or_form_of_another_organisation() {
         .iter()
         .filter(|route| route.access() == Access::Operator)
         .count();
-    assert_eq!((requests, refused), (ROUTES.len() - 2, 11 + of_operators));
+    assert_eq!((requests, refused), (ROUTES.len() - 2, 14 + of_operators));
     let after = register.operate(|session| session.list_tokens(Some(UKPRN)));
     assert_eq!(after, tokens);
 }
@@ -146,6 +151,7 @@ fn nobody_gets_through_a_route_of_another_role() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    let editor = Browser::signed_in(&register, Some(UKPRN), "e@example.com", UserRole::Editor);
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     // The first run of requests.
     register.api(SERVED[0]).get("/trainees/unknown").is(404);
@@ -153,9 +159,13 @@ fn nobody_gets_through_a_route_of_another_role() {
     let mut refused = 0;
     for (browser, access, status) in [
         (&viewer, Access::Admin, 403),
+        (&editor, Access::Admin, 403),
+        (&viewer, Access::Uploader, 403),
+        (&operator, Access::Uploader, 404),
         (&operator, Access::Admin, 404),
         (&admin, Access::Operator, 404),
         (&viewer, Access::Operator, 404),
+        (&editor, Access::Operator, 404),
     ] {
         let form_token = browser.form_token();
         let before = state(&register);

@@ -53,7 +53,7 @@ pub(crate) enum UserCommand {
         /// Number of the user in `user list`
         #[arg(value_parser = id)]
         id: i64,
-        /// New role: admin (can change settings) or viewer (read-only)
+        /// New role: admin (can change settings), editor (can upload trainees) or viewer (read-only)
         #[arg(value_parser = role)]
         role: UserRole,
     },
@@ -116,8 +116,8 @@ pub(crate) struct InvitedPerson {
     /// E-mail address that identifies the user; no e-mail is sent without --mail
     #[arg(long, env = "REGISTER_EMAIL")]
     email: String,
-    /// Role of a provider's user: admin (can change settings) or viewer (read-only) [default:
-    /// admin]
+    /// Role of a provider's user: admin (can change settings), editor (can upload trainees) or
+    /// viewer (read-only) [default: admin]
     #[arg(long, env = "REGISTER_ROLE", value_parser = role)]
     role: Option<UserRole>,
     /// Let the server send the link by e-mail, which works once, within 24 hours; prints no link
@@ -440,5 +440,5 @@ fn reason(text: &str) -> Result<String, InvalidGround> {
 
 fn role(text: &str) -> Result<UserRole, String> {
     text.parse()
-        .map_err(|_| "must be admin or viewer".to_owned())
+        .map_err(|_| "must be admin, editor or viewer".to_owned())
 }

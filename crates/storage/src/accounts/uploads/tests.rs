@@ -264,15 +264,18 @@ fn upload_is_removed_an_hour_after_its_work() {
 }
 
 #[test]
-fn upload_with_live_lease_is_not_removed() {
+fn result_puts_off_removal_of_upload() {
     let register = Register::with_provider();
     let by = editor(&register);
     let id = add(&register, by);
     let lease = check(&register, by, id);
-    register.clock.advance(TimeDelta::minutes(60));
+    register.clock.advance(TimeDelta::minutes(59));
     store_results(&register, &lease, &[(2, UploadRowKind::Equal)]).unwrap();
-    let removed = register.write(|session| session.remove_old_uploads(100));
-    assert_eq!(removed.unwrap(), 0);
+    register.clock.advance(TimeDelta::minutes(59));
+    let is_over = || register.read(|session| session.has_old_upload()).unwrap();
+    assert!(!is_over() && find(&register, by, id).is_some());
+    register.clock.advance(TimeDelta::minutes(1));
+    assert!(is_over() && find(&register, by, id).is_none());
 }
 
 #[test]

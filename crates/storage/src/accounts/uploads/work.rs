@@ -127,7 +127,10 @@ impl Session<'_> {
         let until = longer.max(lease.until + TimeDelta::milliseconds(1));
         let renewed = diesel::update(uploads::table.find(lease.id))
             .filter(uploads::worked_until.eq(lease.until))
-            .set(uploads::worked_until.eq(until))
+            .set((
+                uploads::worked_until.eq(until),
+                uploads::delete_at.eq((self.now() + UPLOAD_KEPT).naive_utc()),
+            ))
             .execute(self.connection)?;
         if renewed == 0 {
             return Ok(None);

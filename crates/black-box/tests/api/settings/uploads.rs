@@ -1,0 +1,313 @@
+//! Uploading a file of trainees: what is received and what is refused, its columns, the templates,
+//! and who can open it.
+
+use storage::accounts::users::UserRole;
+use versions::SERVED;
+
+use super::browser::{Browser, FORM};
+use crate::api::support::register::UKPRN;
+use crate::api::support::{Page, Register};
+
+const UPLOADS: &str = "/settings/upload";
+const FILE: &[u8] =
+    b"provider_trainee_id,First names,Last name,Shoe size\r\n1,Ayo,Canaryson,41\r\n";
+
+fn editor(register: &Register) -> Browser<'_> {
+    Browser::signed_in(register, Some(UKPRN), "e@example.com", UserRole::Editor)
+}
+
+/// The path of the upload that a reply leads to.
+fn location(page: &Page) -> String {
+    page.header("location").unwrap().to_owned()
+}
+
+/// The number of uploads on the page.
+fn uploads(browser: &Browser<'_>) -> usize {
+    let page = browser.open(UPLOADS).is(200);
+    page.text.matches("Delete upload").count()
+}
+
+#[test]
+fn editor_uploads_file_and_names_unknown_column() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let stored = editor.upload(FILE).is(303);
+    let cookie = stored.header("set-cookie").unwrap();
+    for part in [
+        "__Secure-register-upload=",
+        "Max-Age=7200",
+        "Path=/settings/upload",
+        "Secure",
+        "HttpOnly",
+        "SameSite=Strict",
+    ] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let path = location(&stored);
+    let page = editor.open(&path).is(200).text;
+    assert!(
+        page.contains("1 row and 4 columns. One column is not recognised"),
+        "{page}"
+    );
+    assert!(
+        page.contains("Canaryson") && page.contains("value=\"first_names\""),
+        "{page}"
+    );
+    assert!(!page.contains("Check rows"), "{page}");
+
+    let columns = format!("{path}/columns");
+    let known = [
+        ("column-1", "provider_trainee_id"),
+        ("column-2", "First names"),
+        ("column-3", "last_name"),
+    ];
+    for (name, fault) in [
+        ("", "Choose a name for the column Shoe size"),
+        ("shoes", "Choose a name for the column Shoe size"),
+        (
+            "last_name",
+            "The columns Last name and Shoe size have the same name",
+        ),
+    ] {
+        let form = [known.as_slice(), &[("column-4", name)]].concat();
+        let page = editor.send(&columns, &form).is(422).text;
+        assert!(page.contains(fault), "{page}");
+        assert!(page.contains(&format!("value=\"{name}\"")), "{page}");
+    }
+    let form = [known.as_slice(), &[("column-4", "ignored")]].concat();
+    assert_eq!(location(&editor.send(&columns, &form).is(303)), path);
+    let page = editor.open(&path).is(200).text;
+    assert!(
+        page.contains("All columns are recognised") && page.contains("Check rows"),
+        "{page}"
+    );
+
+    assert_eq!(
+        location(&editor.send(&format!("{path}/delete"), &[]).is(303)),
+        UPLOADS
+    );
+    editor.open(&path).is(404);
+    editor.send(&columns, &form).is(404);
+}
+
+#[test]
+fn each_faulty_file_gets_a_sentence_and_is_not_stored() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let wide = vec!["a"; 1_000_000].join(",");
+    let large = vec![b'x'; 10 * 1_048_576 + 1];
+    let long = format!("last_name\n{}", "Example\n".repeat(5_001));
+    for (file, fault) in [
+        (b"".as_slice(), "Choose a CSV file."),
+        (b" \n", "The file is empty."),
+        (b"last_name\n", "The file is empty."),
+        (b"PK\x03\x04\x14\0\0\0", "not CSV"),
+        (b"last_name\n\"Ayo\n", "is never closed"),
+        (b"last_name,Last_Name\n1,2\n", "Two columns are called"),
+        (wide.as_bytes(), "more than 200 cells"),
+        (long.as_bytes(), "more than 5000 rows"),
+        (&large, "The file is larger than 10 MB"),
+    ] {
+        let page = editor.upload(file);
+        assert_eq!(page.status, 422, "{fault}: {}", page.text);
+        assert!(page.text.contains(fault), "{fault}: {}", page.text);
+        assert_eq!(page.header("set-cookie"), None);
+    }
+    let page = editor.send(UPLOADS, &[]).is(422).text;
+    assert!(page.contains("Choose a CSV file."), "{page}");
+    assert_eq!(uploads(&editor), 0);
+    // The largest file that is accepted.
+    let mut full = b"last_name,\"note\"\n".to_vec();
+    let cell = "x".repeat(60_000);
+    while full.len() + cell.len() + 20 < 10 * 1_048_576 {
+        full.extend_from_slice(format!("Example,{cell}\n").as_bytes());
+    }
+    editor.upload(&full).is(303);
+}
+
+#[test]
+fn malformed_form_with_file_is_refused_without_server_error() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let token = editor.form_token();
+    for (media_type, body, status) in [
+        ("multipart/form-data", "--x--\r\n", 415),
+        ("multipart/form-data; boundary=x", "", 415),
+        ("multipart/form-data; boundary=x", "nothing", 415),
+        ("multipart/form-data; boundary=x", "--x\r\n\r\n", 415),
+        ("multipart/form-data; boundary=x", "--x--\r\n", 403),
+        ("text/csv", "last_name\nExample\n", 415),
+        ("", "last_name\nExample\n", 415),
+    ] {
+        let request = editor.request("POST", UPLOADS).bytes(body);
+        let page = request.header("Content-Type", media_type).page();
+        assert_eq!(page.status, status, "{media_type} {body}: {}", page.text);
+    }
+    let many = "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n".repeat(50);
+    let request = editor
+        .request("POST", UPLOADS)
+        .bytes(format!("{many}--x--\r\n"));
+    request
+        .header("Content-Type", "multipart/form-data; boundary=x")
+        .page()
+        .is(415);
+    // Other forms have no file.
+    let request = editor.file_request("/settings/sign-out", &token, FILE);
+    request.page().is(415);
+    assert_eq!(uploads(&editor), 0);
+}
+
+#[test]
+fn file_of_another_site_or_session_is_not_stored() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let token = editor.form_token();
+    for wrong in ["", "x", admin.form_token().as_str()] {
+        let page = editor.file_request(UPLOADS, wrong, FILE).page().is(403);
+        assert!(page.text.contains("out of date"), "{}", page.text);
+    }
+    for (name, value) in [
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Origin", "https://evil.example"),
+    ] {
+        let request = editor
+            .file_request(UPLOADS, &token, FILE)
+            .header(name, value);
+        let page = request.page().is(403);
+        assert!(page.text.contains("another site"), "{}", page.text);
+    }
+    assert_eq!((uploads(&editor), uploads(&admin)), (0, 0));
+    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    viewer.upload(FILE).is(403);
+    let home = viewer.open("/settings").is(200).text;
+    assert!(!home.contains(UPLOADS), "{home}");
+}
+
+#[test]
+fn upload_opens_only_in_browser_of_its_user() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let path = location(&editor.upload(FILE).is(303));
+    let second = location(&editor.upload(FILE).is(303));
+    assert_ne!(second, path);
+    // One key opens all uploads of a browser.
+    for path in [&path, &second] {
+        assert!(editor.open(path).is(200).text.contains("Canaryson"));
+    }
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    admin.open(&path).is(404);
+    assert_eq!(uploads(&admin), 0);
+    admin.upload(FILE).is(303);
+    admin.send(&format!("{path}/delete"), &[]).is(404);
+
+    editor.forget_upload_key();
+    let page = editor.open(&path).is(200).text;
+    assert!(page.contains("of another browser"), "{page}");
+    assert!(
+        !page.contains("Canaryson") && !page.contains("Shoe size"),
+        "{page}"
+    );
+    let page = editor.send(&format!("{path}/columns"), &[]).is(200).text;
+    assert!(page.contains("of another browser"), "{page}");
+    // A new key.
+    editor.upload(FILE).is(303);
+    assert!(!editor.open(&path).is(200).text.contains("Canaryson"));
+}
+
+#[test]
+fn upload_ends_after_an_hour() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let path = location(&editor.upload(FILE).is(303));
+    // The session would end without use.
+    for time in ["09:20", "09:40", "09:59"] {
+        register.clock.set(&format!("2026-10-05T{time}:00Z"));
+        editor.open(&path).is(200);
+    }
+    register.clock.set("2026-10-05T10:00:00Z");
+    editor.open(&path).is(404);
+    assert_eq!(uploads(&editor), 0);
+    let removed = register.operate(|session| session.remove_old_uploads(100));
+    assert_eq!(removed, 1);
+}
+
+#[test]
+fn user_with_five_uploads_must_delete_one() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let first = location(&editor.upload(FILE).is(303));
+    for _ in 1..5 {
+        editor.upload(FILE).is(303);
+    }
+    let page = editor.upload(FILE).is(422).text;
+    assert!(
+        page.contains("You have 5 uploads; delete one of them first."),
+        "{page}"
+    );
+    editor.send(&format!("{first}/delete"), &[]).is(303);
+    editor.upload(FILE).is(303);
+}
+
+#[test]
+fn template_of_each_version_is_recognised_as_a_whole() {
+    let register = Register::start();
+    let editor = editor(&register);
+    for version in SERVED {
+        let path = format!("{UPLOADS}/template/{}.csv", version.label);
+        let list = editor.open(UPLOADS).is(200).text;
+        assert!(list.contains(&format!("href=\"{path}\"")), "{list}");
+        let template = editor.open(&path).is(200);
+        assert_eq!(
+            template.header("content-type"),
+            Some("text/csv; charset=utf-8")
+        );
+        let mut lines = template.text.lines();
+        let header = lines.next().unwrap().to_owned();
+        for name in ["date_of_birth", "placements.1.urn", "degrees.1.subject"] {
+            assert!(header.contains(name), "{header}");
+        }
+        let example = lines.next().unwrap();
+        assert!(
+            example.contains("'1999-04-12") && lines.next().is_none(),
+            "{example}"
+        );
+        let path = location(&editor.upload(template.text.as_bytes()).is(303));
+        let page = editor.open(&path).is(200).text;
+        assert!(page.contains("All columns are recognised"), "{page}");
+    }
+    for unknown in ["v1999.0", "x", "%00"] {
+        editor
+            .open(&format!("{UPLOADS}/template/{unknown}.csv"))
+            .is(404);
+    }
+}
+
+#[test]
+fn invited_editor_uploads_but_manages_nothing() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let fields = [("email", "b@example.com"), ("role", "editor")];
+    let page = admin.send("/settings/people", &fields).is(200).text;
+    let link = super::browser::text_after(&page, "/settings/sign-in/", "\"").to_owned();
+    let invited = Browser::new(&register);
+    invited.sign_in(&link).is(303);
+    let home = invited.open("/settings").is(200).text;
+    assert!(
+        home.contains("b@example.com (editor)") && home.contains(UPLOADS),
+        "{home}"
+    );
+    invited.upload(FILE).is(303);
+    invited.send("/settings/tokens", &[("name", "x")]).is(403);
+    let people = admin.open("/settings/people").is(200).text;
+    assert!(
+        people.contains("<td data-name=\"Role\">editor</td>"),
+        "{people}"
+    );
+    admin
+        .send("/settings/people/2/role", &[("role", "viewer")])
+        .is(303);
+    invited.open(UPLOADS).is(403);
+    let form = invited.request("POST", UPLOADS).bytes("x=y");
+    form.header("Content-Type", FORM).page().is(403);
+}
