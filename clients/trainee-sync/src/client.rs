@@ -20,10 +20,10 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Error};
 
 use crate::progress::Progress;
-use crate::record::at;
 use crate::token::Token;
 pub(crate) use retry::asks_to_come_again;
 use retry::{Retries, Verdict};
+use trainee_file::at;
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);

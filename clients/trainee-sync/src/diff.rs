@@ -1,13 +1,14 @@
 //! `diff`: what `push` would do with a file, field by field.
 
 use anyhow::Result;
+use trainee_file::{FieldChange, NestedChange, Problem};
 
 use crate::cli::{FileOptions, Outcome};
-use crate::compare::{FieldChange, NestedChange};
 use crate::connection::Connection;
 use crate::plan::{Plan, Update};
 use crate::push::{Mode, prepare, send};
-use crate::report::{Problem, refused_rows};
+use crate::report::refused_rows;
+use crate::table::json_text;
 
 /// Prints what `push` would do. With `check`, the register looks at each change too, without
 /// carrying it out.
@@ -71,13 +72,13 @@ fn describe_update(update: &Update) -> String {
             NestedChange::Add(row) => {
                 vec![format!(
                     "\n    {}: add {}",
-                    row.column_of("").trim_end_matches('.'),
-                    row.body()
+                    row.column_name("").trim_end_matches('.'),
+                    json_text(row.body())
                 )]
             }
             NestedChange::Update { row, changes, .. } => changes
                 .iter()
-                .map(|field| change(&row.column_of(&field.field), field))
+                .map(|field| change(&row.column_name(&field.field), field))
                 .collect(),
         });
     let changes: String = fields.chain(nested).collect();

@@ -8,12 +8,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
+use trainee_file::{LISTS, TRAINEE_ID, add_apostrophe, cell};
 
 use crate::private_file::PrivateFile;
-use crate::record::cell;
-use crate::register::{LISTS, TRAINEE_ID};
 use crate::store::Store;
-use crate::table::add_apostrophe;
 
 /// The form of the files, before the cursor that they show: files of another form are written
 /// again.

@@ -3,7 +3,8 @@
 //!
 //! It is the example of a client of the register's API, and knows nothing of the server but the
 //! API: no crate of the server is among its dependencies, and it names almost no field of a record.
-//! What a version calls its fields, it reads in the OpenAPI document of that version.
+//! What a version calls its fields, it reads in the OpenAPI document of that version. How files are
+//! read and compared is shared with the settings pages of the server (`trainee_file`).
 //!
 //! - `pull` follows the changes ([`pull`]): each page is stored in one transaction with its cursor,
 //!   so the program can be killed at any time and goes on where it was.
@@ -17,7 +18,6 @@
 
 mod cli;
 mod client;
-mod compare;
 mod connection;
 mod diff;
 mod export;
@@ -27,7 +27,6 @@ mod private_file;
 mod progress;
 mod pull;
 mod push;
-mod record;
 mod register;
 mod report;
 mod store;

@@ -5,13 +5,10 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use serde_json::Value;
+use trainee_file::{Differences, Problem, TRAINEE_ID, TraineeRow, cell, compare};
 
-use crate::compare::{Differences, compare};
-use crate::record::cell;
-use crate::register::TRAINEE_ID;
-use crate::report::Problem;
 use crate::store::{Store, digest};
-use crate::table::TraineeRow;
+use crate::table::json_text;
 
 /// A trainee that a row changes.
 #[derive(Debug)]
@@ -53,7 +50,7 @@ pub(crate) fn plan(store: &Store, rows: Vec<TraineeRow>, match_column: &str) -> 
             Target::New => {
                 let value = row.field(match_column).filter(|value| !value.is_empty());
                 let value = value.map(|value| format!("value {value}"));
-                std::iter::once(format!("row {}", row.body()))
+                std::iter::once(format!("row {}", json_text(row.body())))
                     .chain(value)
                     .collect()
             }
@@ -107,7 +104,7 @@ fn target(
             )),
         });
     }
-    let sent = store.sent(&digest(&[&row.body()]))?;
+    let sent = store.sent(&digest(&[&json_text(row.body())]))?;
     if let Some(trainee_id) = sent.as_ref().and_then(|sent| sent.trainee_id.clone())
         && store.record(&trainee_id)?.is_some()
     {
@@ -156,6 +153,7 @@ fn by_value(store: &Store, field: &str) -> Result<HashMap<String, Vec<String>>> 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use trainee_file::AcceptedValue;
 
     use super::*;
 
@@ -232,7 +230,7 @@ mod tests {
     fn row_sent_before_refers_to_the_trainee_it_created() {
         let (_folder, mut store) = store();
         let made = row(2, None, "", "a@x");
-        let digest = digest(&[&made.body()]);
+        let digest = digest(&[&json_text(made.body())]);
         assert_eq!(
             plan(&store, vec![made.clone()], "code")
                 .unwrap()
@@ -241,14 +239,12 @@ mod tests {
             1
         );
         store.set_outcomes(&[(digest, "A".to_owned())]).unwrap();
-        store
-            .set_accepted(&[(
-                "A".to_owned(),
-                "code".to_owned(),
-                String::new(),
-                "1".to_owned(),
-            )])
-            .unwrap();
+        let accepted = AcceptedValue {
+            field: "code".to_owned(),
+            sent: String::new(),
+            shown: "1".to_owned(),
+        };
+        store.set_accepted(&[("A".to_owned(), accepted)]).unwrap();
         assert_eq!(plan(&store, vec![made], "code").unwrap().unchanged, 1);
     }
 
@@ -260,7 +256,7 @@ mod tests {
             plan(&store, vec![made.clone()], "code").unwrap().unchanged,
             1
         );
-        store.keys(&[&digest(&[&made.body()])]).unwrap();
+        store.keys(&[&digest(&[&json_text(made.body())])]).unwrap();
         assert_eq!(plan(&store, vec![made], "code").unwrap().creates.len(), 1);
     }
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use trainee_file::Problem;
 
 use crate::cli::{FileOptions, Outcome};
 use crate::connection::Connection;
@@ -19,8 +20,8 @@ use crate::export::is_exported;
 use crate::place::Place;
 use crate::plan::{Plan, plan};
 use crate::pull::pull;
-use crate::report::{Problem, refused_rows, report_path, write_report};
-use crate::table::Table;
+use crate::report::{refused_rows, report_path, write_report};
+use crate::table::{read_table, trainee_rows, warn_without_rows};
 
 /// Changes in a reply, at most.
 const PAGE_SIZE: usize = 500;
@@ -101,10 +102,11 @@ pub(crate) fn push(connection: &mut Connection, options: &FileOptions) -> Result
 /// Brings the copy up to date, and compares the file with it.
 pub(crate) fn prepare(connection: &mut Connection, options: &FileOptions) -> Result<Plan> {
     require_other_file(connection, &options.file)?;
-    let table = Table::read(&options.file)?;
-    table.warn_without_rows();
-    let inputs = connection.register().inputs()?;
-    let rows = table.trainee_rows(&connection.identity.version, &inputs, &options.ignore)?;
+    let table = read_table(&options.file)?;
+    warn_without_rows(&table);
+    let names = connection.register().input_names()?;
+    let version = &connection.identity.version;
+    let rows = trainee_rows(&table, version, &names, &options.ignore)?;
     pull(connection, PAGE_SIZE)?;
     plan(&connection.store, rows, &options.match_column)
 }

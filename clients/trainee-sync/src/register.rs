@@ -1,44 +1,13 @@
 //! The endpoints of the register that this program uses, in one version.
 //!
-//! Of the fields of a record it knows the names of identifiers and of nested lists alone
-//! ([`LISTS`]). Those that a request can set are read from the OpenAPI document of the version.
-
-use std::collections::BTreeSet;
+//! The names of the fields that a request can set are read from the OpenAPI document of the version.
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use serde_json::Value;
+use trainee_file::{INPUT_SUFFIX, LISTS, List, Names, at};
 
 use crate::client::{Client, Reply, Request};
-use crate::record::at;
-
-/// The identifier of a trainee.
-pub(crate) const TRAINEE_ID: &str = "trainee_id";
-/// When a trainee changed last, in a record and in a file.
-pub(crate) const UPDATED_AT: &str = "updated_at";
-/// What a nested list is called in the body of a request, behind its name in a record.
-pub(crate) const INPUT_SUFFIX: &str = "_attributes";
-
-/// A list of records within a trainee.
-#[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(crate) struct List {
-    /// Its name in a record, and the part of its path.
-    pub(crate) name: &'static str,
-    /// The field that identifies one of its records.
-    pub(crate) id: &'static str,
-}
-
-/// The lists of records within a trainee.
-pub(crate) const LISTS: [List; 2] = [
-    List {
-        name: "placements",
-        id: "placement_id",
-    },
-    List {
-        name: "degrees",
-        id: "degree_id",
-    },
-];
 
 /// The provider of the token.
 #[derive(Debug, PartialEq, Clone)]
@@ -79,16 +48,6 @@ pub(crate) enum Followed {
     /// The register was restored or moved since the cursor was given out, or does not know it:
     /// begin again.
     CursorIsVoid,
-}
-
-/// The fields that a request of the version can set.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Inputs {
-    pub(crate) trainee: BTreeSet<String>,
-    /// By [`LISTS`].
-    pub(crate) lists: [BTreeSet<String>; 2],
-    /// Fields that a record shows, and no request sets.
-    pub(crate) read_only: BTreeSet<String>,
 }
 
 /// One version of the register.
@@ -231,7 +190,7 @@ impl Register<'_> {
     }
 
     /// The fields that a request of the version can set, from its OpenAPI document.
-    pub(crate) fn inputs(&self) -> Result<Inputs> {
+    pub(crate) fn input_names(&self) -> Result<Names> {
         let reply = self.client.send(&Request::get(
             "GET openapi.json",
             self.path("/openapi.json"),
@@ -239,7 +198,7 @@ impl Register<'_> {
         if reply.status != 200 {
             return Err(reply.refusal());
         }
-        read_inputs(&reply.body)
+        read_names(&reply.body)
             .context("the OpenAPI document of the version does not say which fields a trainee has")
     }
 
@@ -259,7 +218,7 @@ impl Register<'_> {
     }
 }
 
-fn read_inputs(document: &Value) -> Result<Inputs> {
+fn read_names(document: &Value) -> Result<Names> {
     let schema = |name: &str| at(at(at(document, "components"), "schemas"), name);
     let referenced =
         |value: &Value| Some(at(value, "$ref").as_str()?.rsplit('/').next()?.to_owned());
@@ -272,16 +231,16 @@ fn read_inputs(document: &Value) -> Result<Inputs> {
     };
     let create =
         data("/paths/~1trainees/post/requestBody").context("a registration has no schema")?;
-    let mut inputs = Inputs::default();
+    let mut names = Names::default();
     for (field, property) in schema(&create)["properties"]
         .as_object()
         .context("a registration has no fields")?
     {
         let list = LISTS
             .iter()
-            .position(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
-        let Some(place) = list.and_then(|list| inputs.lists.get_mut(list)) else {
-            inputs.trainee.insert(field.clone());
+            .find(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
+        let Some(list) = list else {
+            names.add_field(field, field);
             continue;
         };
         let choices = property["anyOf"]
@@ -293,12 +252,10 @@ fn read_inputs(document: &Value) -> Result<Inputs> {
         else {
             bail!("{field} has no schema");
         };
-        place.extend(
-            schema(&record)["properties"]
-                .as_object()
-                .into_iter()
-                .flat_map(|fields| fields.keys().cloned()),
-        );
+        let fields = schema(&record)["properties"].as_object().into_iter();
+        for field in fields.flat_map(|fields| fields.keys()) {
+            names.add_nested(list.name, field, field);
+        }
     }
     let shown = data("/paths/~1trainees~1{trainee_id}/get/responses/200")
         .context("a trainee has no schema")?;
@@ -306,16 +263,16 @@ fn read_inputs(document: &Value) -> Result<Inputs> {
         .as_object()
         .into_iter()
         .flat_map(|fields| fields.keys());
-    inputs.read_only = fields
-        .filter(|field| !inputs.trainee.contains(*field))
-        .cloned()
-        .collect();
-    Ok(inputs)
+    for field in fields {
+        names.add_read_only(field);
+    }
+    Ok(names)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use trainee_file::Column;
 
     use super::*;
 
@@ -343,11 +300,11 @@ mod tests {
                 "Shown": { "properties": { "first_names": {}, "state": {}, "placements": {} } },
             } },
         });
-        let inputs = read_inputs(&document).unwrap();
-        assert_eq!(inputs.trainee, BTreeSet::from(["first_names".to_owned()]));
-        assert_eq!(inputs.lists[0], BTreeSet::from(["urn".to_owned()]));
-        assert_eq!(inputs.lists[1].len(), 2);
-        assert!(inputs.read_only.contains("state") && !inputs.read_only.contains("first_names"));
-        assert!(read_inputs(&json!({})).is_err());
+        let names = read_names(&document).unwrap();
+        assert_eq!(names.fields(), ["first_names"]);
+        assert_eq!(names.nested_fields(LISTS[0]), ["urn"]);
+        assert_eq!(names.nested_fields(LISTS[1]), ["subject", "grade"]);
+        assert_eq!(names.recognise("state"), Some(Column::Ignored));
+        assert!(read_names(&json!({})).is_err());
     }
 }

@@ -4,68 +4,50 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde_json::Value;
+use trainee_file::{Problem, TraineeRow};
 
 use crate::export::finish;
 use crate::private_file::PrivateFile;
-use crate::table::TraineeRow;
 
-/// What is wrong with a row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Problem {
-    pub(crate) line: u64,
-    /// The column as in the file; blank for the row as a whole.
-    pub(crate) column: String,
-    /// The code of the register, or one of this program.
-    pub(crate) code: String,
-    pub(crate) message: String,
+/// Returns the problems of a row that the register refused. `column_name` returns the column of a
+/// field.
+pub(crate) fn answer_problems(
+    row: &TraineeRow,
+    status: u64,
+    body: &Value,
+    column_name: impl Fn(&str) -> String,
+) -> Vec<Problem> {
+    let errors = body["errors"].as_array().into_iter().flatten();
+    let mut problems: Vec<Problem> = errors
+        .map(|error| error_problem(row.line, status, error, &column_name))
+        .collect();
+    if problems.is_empty() {
+        let message =
+            format!("the register answered {status} and did not say why; push the file again");
+        let code = format!("status_{status}");
+        problems.push(Problem::new(row.line, "", &code, message));
+    }
+    problems
 }
 
-impl Problem {
-    /// A problem that this program found.
-    pub(crate) fn new(line: u64, column: &str, code: &str, message: impl Into<String>) -> Self {
-        Self {
-            line,
-            column: column.to_owned(),
-            code: code.to_owned(),
-            message: message.into(),
-        }
-    }
-
-    /// The problems of a row that the register refused.
-    pub(crate) fn from_answer(
-        row: &TraineeRow,
-        status: u64,
-        body: &Value,
-        column_of: impl Fn(&str) -> String,
-    ) -> Vec<Self> {
-        let problem = |error: &Value| {
-            let text = |key: &str| error[key].as_str().unwrap_or_default();
-            let column = if text("field") == "data" {
-                String::new()
-            } else {
-                column_of(text("field"))
-            };
-            let code = if text("code").is_empty() {
-                format!("status_{status}")
-            } else {
-                text("code").to_owned()
-            };
-            Self::new(row.line, &column, &code, text("message"))
-        };
-        let errors = body["errors"].as_array().into_iter().flatten();
-        let mut problems: Vec<Self> = errors.map(problem).collect();
-        if problems.is_empty() {
-            let message =
-                format!("the register answered {status} and did not say why; push the file again");
-            problems.push(Self::new(
-                row.line,
-                "",
-                &format!("status_{status}"),
-                message,
-            ));
-        }
-        problems
-    }
+fn error_problem(
+    line: u64,
+    status: u64,
+    error: &Value,
+    column_name: impl Fn(&str) -> String,
+) -> Problem {
+    let text = |key: &str| error[key].as_str().unwrap_or_default();
+    let column = if text("field") == "data" {
+        String::new()
+    } else {
+        column_name(text("field"))
+    };
+    let code = if text("code").is_empty() {
+        format!("status_{status}")
+    } else {
+        text("code").to_owned()
+    };
+    Problem::new(line, &column, &code, text("message"))
 }
 
 /// Where the report about a file is: `intake.report.csv` for `intake.csv`.
@@ -116,7 +98,7 @@ mod tests {
             { "error": "UnprocessableEntity", "message": "email cannot be blank", "code": "blank", "field": "email" },
             { "error": "NotFound", "message": "trainee not found" },
         ] });
-        let mut problems = Problem::from_answer(&row, 422, &body, str::to_owned);
+        let mut problems = answer_problems(&row, 422, &body, str::to_owned);
         problems.insert(0, Problem::new(9, "", "x", "y"));
         write_report(&path, &mut problems).unwrap();
         let report = std::fs::read_to_string(&path).unwrap();
@@ -134,7 +116,7 @@ mod tests {
             ..TraineeRow::default()
         };
         assert_eq!(
-            Problem::from_answer(&row, 500, &Value::Null, str::to_owned)[0].code,
+            answer_problems(&row, 500, &Value::Null, str::to_owned)[0].code,
             "status_500"
         );
     }

@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use serde_json::Value;
 
 pub(crate) use columns::Columns;
-pub(crate) use sent::digest;
+pub(crate) use sent::{digest, nested_digest};
 
 use crate::private_file::create_or_restrict;
 use crate::register::Changes;

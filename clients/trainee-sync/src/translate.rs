@@ -9,6 +9,10 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
+use trainee_file::{
+    INPUT_SUFFIX, LISTS, Problem, Row, TRAINEE_ID, Table, UPDATED_AT, add_apostrophe, cell, input,
+    nested_name,
+};
 
 use crate::cli::{Outcome, column_name};
 use crate::client::Client;
@@ -16,10 +20,9 @@ use crate::connection::{ConnectionOptions, require_label};
 use crate::export::finish;
 use crate::private_file::PrivateFile;
 use crate::progress::Progress;
-use crate::record::{cell, input};
-use crate::register::{INPUT_SUFFIX, LISTS, Register, TRAINEE_ID, UPDATED_AT};
-use crate::report::{Problem, refused_rows, write_report};
-use crate::table::{Row, Table, add_apostrophe, nested_name};
+use crate::register::Register;
+use crate::report::{refused_rows, write_report};
+use crate::table::{read_table, warn_without_rows};
 
 /// Rows of a request, at most.
 const MOST_ROWS: usize = 500;
@@ -59,8 +62,8 @@ struct Body {
 pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
     let (register, version) = options.connection.resolve(None)?;
     require_label(&options.to)?;
-    let table = Table::read(&options.file)?;
-    table.warn_without_rows();
+    let table = read_table(&options.file)?;
+    warn_without_rows(&table);
     let progress = Progress::new();
     let client = options.connection.client(register, None, true, &progress)?;
     let bodies: Vec<Body> = table
@@ -127,10 +130,11 @@ fn read_body(table: &Table, row: &Row, ignore: &[String]) -> Body {
         if matches!(name.as_str(), TRAINEE_ID | UPDATED_AT) {
             kept.push((name.clone(), text.clone()));
         } else if let Some((list, number, field)) = nested_name(name) {
-            let Some(records) = nested.get_mut(list) else {
+            let place = LISTS.iter().position(|known| *known == list);
+            let Some(records) = place.and_then(|place| nested.get_mut(place)) else {
                 continue;
             };
-            if LISTS.get(list).is_some_and(|list| list.id == field) {
+            if list.id == field {
                 kept.push((name.clone(), text.clone()));
             } else if !text.is_empty() {
                 records
@@ -322,7 +326,7 @@ mod tests {
     fn bodies(text: &str) -> Vec<Body> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let table = Table::read(file.path()).unwrap();
+        let table = read_table(file.path()).unwrap();
         table
             .rows
             .iter()

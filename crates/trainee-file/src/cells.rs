@@ -30,6 +30,8 @@ pub(crate) struct Cells<'a> {
     lines: LineCounter<'a>,
     limits: &'a Limits,
     cell: Vec<u8>,
+    /// The cells of the row before, which most rows have too.
+    width: usize,
     /// The name of the separator in the plural.
     pub(crate) separator: &'static str,
 }
@@ -65,6 +67,7 @@ impl<'a> Cells<'a> {
             lines: LineCounter::new(text.as_bytes()),
             limits,
             cell: vec![0; FIRST_CELL_BYTES],
+            width: 0,
             separator,
         }
     }
@@ -77,12 +80,11 @@ impl<'a> Cells<'a> {
     pub(crate) fn next_row(&mut self) -> Result<Option<Row>, FileFault> {
         loop {
             let line = self.lines.line_of(self.at);
-            let mut cells = Vec::new();
+            let mut cells = Vec::with_capacity(self.width);
             let mut is_blank = true;
             while let Some((cell, is_last)) = self.next_cell(line)? {
                 if cells.len() == self.limits.columns {
-                    let limit = self.limits.columns;
-                    return Err(FileFault::TooManyColumns { line, limit });
+                    return Err(FileFault::TooManyColumns(line, self.limits.columns));
                 }
                 is_blank &= cell.is_empty();
                 cells.push(cell);
@@ -93,6 +95,7 @@ impl<'a> Cells<'a> {
             if cells.is_empty() {
                 return Ok(None);
             }
+            self.width = cells.len();
             if !is_blank {
                 return Ok(Some(Row { line, cells }));
             }
@@ -110,21 +113,17 @@ impl<'a> Cells<'a> {
             let (result, read, written) = self.reader.read_field(input, output);
             length += written;
             self.at += read.min(rest.len());
+            if length > self.limits.cell_bytes {
+                return Err(FileFault::CellTooLong(line, self.limits.cell_bytes));
+            }
             match result {
                 ReadFieldResult::Field { record_end } => {
                     let cell = self.cell.get(..length).unwrap_or_default();
                     return Ok(Some((trim_cell(cell), record_end)));
                 }
-                ReadFieldResult::OutputFull => {
-                    let limit = self.limits.cell_bytes;
-                    if length > limit {
-                        return Err(FileFault::CellTooLong { line, limit });
-                    }
-                    let size = (length.max(1) * 2).min(limit.saturating_add(1));
-                    self.cell.resize(size.max(length + 1), 0);
-                }
+                ReadFieldResult::OutputFull => self.cell.resize(self.cell.len() * 2, 0),
                 ReadFieldResult::InputEmpty if rest.is_empty() && length > 0 => {
-                    return Err(FileFault::OpenQuote { line });
+                    return Err(FileFault::OpenQuote(line));
                 }
                 ReadFieldResult::InputEmpty if rest.is_empty() => return Ok(None),
                 ReadFieldResult::InputEmpty => {}
@@ -147,7 +146,7 @@ fn named_separator(text: &str) -> Option<((u8, &'static str), usize)> {
 fn count_first_row(text: &str, separator: (u8, &'static str), limits: &Limits) -> usize {
     match Cells::with_separator(text, 0, separator, limits).next_row() {
         Ok(Some(row)) => row.cells.len(),
-        Err(FileFault::TooManyColumns { limit, .. }) => limit.saturating_add(1),
+        Err(FileFault::TooManyColumns(_, limit)) => limit.saturating_add(1),
         Ok(None) | Err(_) => 1,
     }
 }

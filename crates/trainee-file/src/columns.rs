@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::headings::{HEADINGS, IGNORED};
+use crate::headings::{HEADINGS, IGNORED_HEADINGS};
 
 /// The identifier of a trainee.
 pub const TRAINEE_ID: &str = "trainee_id";
@@ -14,6 +14,8 @@ pub const TRAINEE_ID: &str = "trainee_id";
 pub const UPDATED_AT: &str = "updated_at";
 /// Follows the name of a nested list in the body of a request.
 pub const INPUT_SUFFIX: &str = "_attributes";
+/// The name of a column to leave out.
+const IGNORED: &str = "ignored";
 /// The most nested records of a list in a row.
 const MAX_NUMBER: usize = 99;
 
@@ -42,8 +44,8 @@ pub const LISTS: [List; 2] = [
     },
 ];
 
-/// What a cell of a column is. `Display` writes the name of the column; [`Names::recognise`] reads
-/// it.
+/// What a cell of a column is. `Display` writes the name of the column, and
+/// [`Names::recognise`] reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
     /// The identifier of the trainee to change.
@@ -76,7 +78,7 @@ impl fmt::Display for Column {
                 number,
                 field,
             } => write!(formatter, "{}.{number}.{field}", list.name),
-            Self::Ignored => formatter.write_str("ignored"),
+            Self::Ignored => formatter.write_str(IGNORED),
         }
     }
 }
@@ -105,10 +107,6 @@ impl FieldNames {
         self.by_name
             .entry(heading_key(name))
             .or_insert_with(|| field.to_owned());
-    }
-
-    fn find(&self, name: &str) -> Option<&String> {
-        self.by_name.get(name)
     }
 }
 
@@ -148,39 +146,38 @@ impl Names {
             .map_or(&[], |names| &names.fields)
     }
 
-    /// Returns the column of a heading: a name of a field or of the sector's template, in any case,
-    /// with spaces or underscores. `None` if no field is called so.
+    /// Returns the column of a heading: what `Display` writes for a column, or a name of a field or of
+    /// the sector's template, in any case, with spaces, underscores or neither. `None` if no field is
+    /// called so.
     #[must_use]
     pub fn recognise(&self, heading: &str) -> Option<Column> {
         let key = heading_key(heading);
         self.named(&key).or_else(|| {
             let (_, name) = HEADINGS.iter().find(|(known, _)| *known == key)?;
-            self.named(name)
+            self.named(&heading_key(name))
         })
     }
 
-    /// The column of a name in the form of [`heading_key`].
+    /// The column of a [`heading_key`].
     fn named(&self, key: &str) -> Option<Column> {
-        match key {
-            TRAINEE_ID => return Some(Column::TraineeId),
-            UPDATED_AT => return Some(Column::UpdatedAt),
-            _ if key == Column::Ignored.to_string() || IGNORED.contains(&key) => {
-                return Some(Column::Ignored);
-            }
-            _ => {}
+        if key == heading_key(TRAINEE_ID) {
+            return Some(Column::TraineeId);
         }
-        if let Some(field) = self.trainee.find(key) {
+        if key == heading_key(UPDATED_AT) {
+            return Some(Column::UpdatedAt);
+        }
+        if let Some(field) = self.trainee.by_name.get(key) {
             return Some(Column::Field(field.clone()));
         }
-        if self.read_only.contains(key) {
+        if self.read_only.contains(key) || key == IGNORED || IGNORED_HEADINGS.contains(&key) {
             return Some(Column::Ignored);
         }
         let (list, number, name) = nested_name(key).or_else(|| nested_heading(key))?;
-        let field = if name == list.id {
-            name
+        let field = if name == heading_key(list.id) {
+            list.id
         } else {
             let place = LISTS.iter().position(|known| *known == list)?;
-            self.lists.get(place)?.find(name)?
+            self.lists.get(place)?.by_name.get(name)?
         };
         Some(Column::Nested {
             list,
@@ -190,19 +187,14 @@ impl Names {
     }
 }
 
-/// A heading in lower case, with one underscore for other characters than letters, digits and
-/// dots.
+/// The letters, digits and dots of a heading, in lower case: one key for `first_names`, `First Names`
+/// and `firstNames`.
 pub(crate) fn heading_key(heading: &str) -> String {
-    let mut key = String::with_capacity(heading.len());
-    for character in heading.chars().flat_map(char::to_lowercase) {
-        if character.is_alphanumeric() || character == '.' {
-            key.push(character);
-        } else if !key.is_empty() && !key.ends_with('_') {
-            key.push('_');
-        }
-    }
-    key.truncate(key.trim_end_matches('_').len());
-    key
+    heading
+        .chars()
+        .filter(|character| character.is_alphanumeric() || *character == '.')
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Returns the list, the number and the field of a name such as `placements.1.urn`. `None` for
@@ -216,23 +208,14 @@ pub fn nested_name(name: &str) -> Option<(List, usize, &str)> {
     Some((list, number, parts.next()?))
 }
 
-/// Like [`nested_name`], for headings such as `placement_1_urn` and `degree_subject`.
+/// Like [`nested_name`], for the keys of headings such as `Placement 1 URN` and `Degree Subject`.
 fn nested_heading(key: &str) -> Option<(List, usize, &str)> {
-    for list in LISTS {
-        let Some(rest) = key
-            .strip_prefix(list.one)
-            .and_then(|rest| rest.strip_prefix('_'))
-        else {
-            continue;
-        };
-        return Some(match rest.split_once('_') {
-            Some((number, field)) if parse_number(number).is_some() => {
-                (list, parse_number(number)?, field)
-            }
-            _ => (list, 1, rest),
-        });
-    }
-    None
+    let (list, rest) = LISTS
+        .into_iter()
+        .find_map(|list| Some((list, key.strip_prefix(list.one)?)))?;
+    let field = rest.trim_start_matches(|character: char| character.is_ascii_digit());
+    let number = rest.strip_suffix(field).filter(|number| !number.is_empty());
+    Some((list, number.map_or(Some(1), parse_number)?, field))
 }
 
 fn parse_number(text: &str) -> Option<usize> {

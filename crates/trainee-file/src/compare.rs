@@ -389,3 +389,6 @@ fn changed_meanwhile(row: &TraineeRow, column: &str, now: &str) -> Problem {
     );
     Problem::new(row.line, column, "changed_meanwhile", message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,7 +30,8 @@ impl Limits {
     };
 }
 
-/// The reason that a file cannot be read. `Display` is one sentence for the person who chose the file.
+/// The reason that a file cannot be read. `Display` is one sentence for the person who chose the
+/// file. Lines and columns count from 1; the line of a row is its first one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileFault {
@@ -38,82 +39,54 @@ pub enum FileFault {
     #[error("The file is empty.")]
     Empty,
     /// The file has more bytes than the limit.
-    #[error("The file is larger than {} MB; split it into smaller files.", limit / 1_048_576)]
+    #[error(
+        "The file is larger than {megabytes} MB; split it into smaller files.",
+        megabytes = limit / 1_048_576
+    )]
     TooLarge {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// A workbook, a PDF, a web page, or an archive.
-    #[error("The file is {kind}, not CSV; open it in a spreadsheet and save it as CSV UTF-8.")]
-    OtherFormat {
-        /// The format, with its article.
-        kind: &'static str,
-    },
-    /// The file has bytes that no text has.
-    #[error("Line {line} has bytes that are not text; save the file as CSV UTF-8.")]
-    NotText {
-        /// The line, from 1.
-        line: u64,
-    },
-    /// The file mixes UTF-8 with other bytes.
-    #[error("Line {line} is not UTF-8, unlike other lines; save the file as CSV UTF-8.")]
-    MixedEncodings {
-        /// The first line that is not UTF-8, from 1.
-        line: u64,
-    },
-    /// A cell begins with a quotation mark and has no end.
+    /// A format other than CSV, with its article.
+    #[error("The file is {0}, not CSV; open it in a spreadsheet and save it as CSV UTF-8.")]
+    OtherFormat(&'static str),
+    /// The line has bytes that no text has.
+    #[error("Line {0} has bytes that are not text; save the file as CSV UTF-8.")]
+    NotText(u64),
+    /// The line is not UTF-8, and other lines are.
+    #[error("Line {0} is not UTF-8, unlike other lines; save the file as CSV UTF-8.")]
+    MixedEncodings(u64),
+    /// A cell of the row at this line begins with a quotation mark and has no end.
     #[error(
-        "The quotation mark at the beginning of a cell in the row at line {line} is never closed; \
-         add the second one."
+        "The quotation mark at the beginning of a cell in the row at line {0} is never closed; add \
+         the second one."
     )]
-    OpenQuote {
-        /// The first line of the row, from 1.
-        line: u64,
-    },
-    /// A row has more cells than the limit.
-    #[error("Line {line} has more than {limit} cells; remove columns that are not needed.")]
-    TooManyColumns {
-        /// The line, from 1.
-        line: u64,
-        /// The limit.
-        limit: usize,
-    },
+    OpenQuote(u64),
+    /// A row has more cells than the limit: its line, and the limit.
+    #[error("Line {0} has more than {1} cells; remove columns that are not needed.")]
+    TooManyColumns(u64, usize),
     /// The file has more rows than the limit.
-    #[error("The file has more than {limit} rows of trainees; split it into smaller files.")]
-    TooManyRows {
-        /// The limit.
-        limit: usize,
-    },
-    /// A cell is longer than the limit.
+    #[error("The file has more than {0} rows of trainees; split it into smaller files.")]
+    TooManyRows(usize),
+    /// A row has a cell of more bytes than the limit: its line, and the limit.
     #[error(
-        "Line {line} has a cell of more than {} KB; check its quotation marks.",
-        limit / 1024
+        "Line {0} has a cell of more than {kilobytes} KB; check its quotation marks.",
+        kilobytes = .1 / 1024
     )]
-    CellTooLong {
-        /// The first line of the row, from 1.
-        line: u64,
-        /// The limit, in bytes.
-        limit: usize,
-    },
-    /// A column with values has no heading.
-    #[error("Column {number} has no heading; write a name in the first row.")]
-    BlankHeading {
-        /// The column, from 1.
-        number: usize,
-    },
+    CellTooLong(u64, usize),
+    /// The column has values and no heading.
+    #[error("Column {0} has no heading; write a name in the first row.")]
+    BlankHeading(usize),
     /// Two columns have the same heading.
-    #[error("Two columns are called {heading:?}; each needs a unique name in the first row.")]
-    RepeatedHeading {
-        /// The heading.
-        heading: String,
-    },
+    #[error("Two columns are called {0:?}; each needs a unique name in the first row.")]
+    RepeatedHeading(String),
     /// A row has another number of cells than the first one.
     #[error(
         "Line {line} has {cells} cells, and the first row has {columns}; put quotation marks around \
          cells that contain {separator}."
     )]
     CellCount {
-        /// The first line of the row, from 1.
+        /// The line of the row.
         line: u64,
         /// The cells of the row.
         cells: usize,

@@ -2,16 +2,15 @@
 
 use serde_json::Value;
 
-/// Returns the text of a value in a cell. Null, a missing value and an empty list are blank; a list or an
-/// object is JSON.
+/// Returns the text of a value in a cell. Null, a missing value and an empty list are blank; a list
+/// or an object is JSON.
 #[must_use]
 pub fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::Array(values) if values.is_empty() => String::new(),
-        Value::Array(_) | Value::Object(_) => value.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }
 

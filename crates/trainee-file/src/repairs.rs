@@ -11,7 +11,12 @@ use std::fmt;
 
 use crate::columns::{Column, List};
 use crate::table::Table;
+use crate::writing::FORMULA_STARTS;
 
+/// How spreadsheets show that a formula has no value.
+const ERROR_VALUES: [&str; 8] = [
+    "#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!",
+];
 /// The most examples of a repair.
 const MAX_EXAMPLES: usize = 3;
 
@@ -61,11 +66,15 @@ pub enum Mangled {
     DayNumbers,
     /// Codes are written as their names.
     CodeNames,
+    /// Formulas in the place of values. The cells cannot be restored.
+    Formulas,
+    /// Error values of formulas, or `####`. The cells cannot be restored.
+    ErrorValues,
 }
 
 impl Mangled {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::LostZeros,
         Self::ScientificNotation,
         Self::LostDigits,
@@ -75,22 +84,61 @@ impl Mangled {
         Self::MixedDates,
         Self::DayNumbers,
         Self::CodeNames,
+        Self::Formulas,
+        Self::ErrorValues,
     ];
+
+    /// The name, what happened, and what the person must do if the cells cannot be restored.
+    fn describe(self) -> (&'static str, &'static str, Option<&'static str>) {
+        let enter_text = "Format the column as text, and enter the numbers again.";
+        let write_iso = "Write all of them as YYYY-MM-DD.";
+        let paste = "Copy the column in a spreadsheet, and paste it as values.";
+        let correct = "Correct the formulas, or make the column wider.";
+        match self {
+            Self::LostZeros => ("lost_zeros", "Zeros at the beginning are missing.", None),
+            Self::ScientificNotation => (
+                "scientific_notation",
+                "The numbers are in scientific notation.",
+                None,
+            ),
+            Self::LostDigits => {
+                let happened = "A spreadsheet has shortened the numbers. Their digits are lost.";
+                ("lost_digits", happened, Some(enter_text))
+            }
+            Self::YearFirst => (
+                "year_first",
+                "The dates are not written as YYYY-MM-DD.",
+                None,
+            ),
+            Self::DayFirst => ("day_first", "The dates are day, month and year.", None),
+            Self::MonthFirst => ("month_first", "The dates are month, day and year.", None),
+            Self::MixedDates => {
+                let happened = "Some dates begin with the day, and others with the month.";
+                ("mixed_dates", happened, Some(write_iso))
+            }
+            Self::DayNumbers => (
+                "day_numbers",
+                "The dates are day numbers of a spreadsheet.",
+                None,
+            ),
+            Self::CodeNames => (
+                "code_names",
+                "The cells have names in the place of codes.",
+                None,
+            ),
+            Self::Formulas => ("formulas", "The cells are formulas.", Some(paste)),
+            Self::ErrorValues => (
+                "error_values",
+                "The cells are error values of a spreadsheet.",
+                Some(correct),
+            ),
+        }
+    }
 
     /// Returns the name for forms and stored results.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::LostZeros => "lost_zeros",
-            Self::ScientificNotation => "scientific_notation",
-            Self::LostDigits => "lost_digits",
-            Self::YearFirst => "year_first",
-            Self::DayFirst => "day_first",
-            Self::MonthFirst => "month_first",
-            Self::MixedDates => "mixed_dates",
-            Self::DayNumbers => "day_numbers",
-            Self::CodeNames => "code_names",
-        }
+        self.describe().0
     }
 
     /// Returns the kind with this [`Mangled::name`], `None` if there is none.
@@ -102,30 +150,17 @@ impl Mangled {
     /// Whether the cells can be restored.
     #[must_use]
     pub fn can_be_restored(self) -> bool {
-        !matches!(self, Self::LostDigits | Self::MixedDates)
+        self.describe().2.is_none()
     }
 }
 
 impl fmt::Display for Mangled {
-    /// What happened, and what the person can do, in one or two sentences.
+    /// What happened, and what the person must do if the cells cannot be restored, in sentences.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::LostZeros => "Zeros at the beginning of these cells are missing.",
-            Self::ScientificNotation => "These numbers are written in scientific notation.",
-            Self::LostDigits => {
-                "A spreadsheet has shortened these numbers, and their digits are lost. Format the \
-                 column as text, and enter the numbers again."
-            }
-            Self::YearFirst => "These dates are not written as YYYY-MM-DD.",
-            Self::DayNumbers => "These dates are written as the day numbers of a spreadsheet.",
-            Self::DayFirst => "These dates are written as day, month and year.",
-            Self::MonthFirst => "These dates are written as month, day and year.",
-            Self::MixedDates => {
-                "Some of these dates are written as day, month and year, and others as month, day \
-                 and year. Write all of them as YYYY-MM-DD."
-            }
-            Self::CodeNames => "These cells have names in the place of codes.",
-        })
+        match self.describe() {
+            (_, happened, None) => formatter.write_str(happened),
+            (_, happened, Some(advice)) => write!(formatter, "{happened} {advice}"),
+        }
     }
 }
 
@@ -182,6 +217,7 @@ pub fn find_repairs(table: &Table, columns: &[Column], codes: &dyn Codes) -> Vec
             CellKind::Digits(lengths) => numbers::find_digits(&cells, lengths, &mut found),
         }
         numbers::find_scientific(&cells, &mut found);
+        find_formulas(&cells, &mut found);
         repairs.extend(found.into_iter().map(|(kind, restored)| Repair {
             column: place,
             kind,
@@ -231,6 +267,21 @@ fn find_codes(
                 .or_default()
                 .push((*row, code));
         }
+    }
+}
+
+/// Finds formulas and their error values. A hyphen alone stands for no value.
+fn find_formulas(cells: &[(usize, &str)], found: &mut Found) {
+    for (row, text) in cells {
+        let kind = if ERROR_VALUES.contains(text) || text.trim_matches('#').is_empty() {
+            Mangled::ErrorValues
+        } else if text.starts_with(FORMULA_STARTS) && text.len() > 1 {
+            Mangled::Formulas
+        } else {
+            continue;
+        };
+        let cells = found.entry(kind).or_default();
+        cells.push((*row, String::new()));
     }
 }
 

@@ -44,8 +44,7 @@ impl Table {
         };
         while let Some(row) = cells.next_row()? {
             if table.rows.len() == limits.rows {
-                let limit = limits.rows;
-                return Err(FileFault::TooManyRows { limit });
+                return Err(FileFault::TooManyRows(limits.rows));
             }
             table
                 .rows
@@ -72,7 +71,7 @@ impl Table {
             }
             let is_filled = |row: &Row| row.cells.get(at).is_some_and(|cell| !cell.is_empty());
             if self.rows.iter().any(is_filled) {
-                return Err(FileFault::BlankHeading { number: at + 1 });
+                return Err(FileFault::BlankHeading(at + 1));
             }
             self.header.remove(at);
             for row in &mut self.rows {
@@ -86,8 +85,7 @@ impl Table {
         let mut known = BTreeSet::new();
         for heading in &self.header {
             if !known.insert(heading.to_lowercase()) {
-                let heading = heading.clone();
-                return Err(FileFault::RepeatedHeading { heading });
+                return Err(FileFault::RepeatedHeading(heading.clone()));
             }
         }
         Ok(())

@@ -29,33 +29,29 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, FileFault> {
         Encoding::for_bom(bytes).map_or((None, 0), |(encoding, length)| (Some(encoding), length));
     let content = bytes.get(mark..).unwrap_or_default();
     let start = content.trim_ascii_start();
-    if let Some((_, kind)) = OTHER_FORMATS
-        .iter()
-        .find(|(prefix, _)| start.starts_with(prefix))
-    {
-        return Err(FileFault::OtherFormat { kind });
+    for (prefix, format) in OTHER_FORMATS {
+        if start.starts_with(prefix) {
+            return Err(FileFault::OtherFormat(format));
+        }
     }
     let text = match encoding {
         None => decode_unmarked(content)?,
         Some(encoding) if encoding == UTF_8 => match str::from_utf8(content) {
             Ok(text) => Cow::Borrowed(text),
             Err(error) => {
-                let line = line_at(content, error.valid_up_to());
-                return Err(FileFault::NotText { line });
+                return Err(FileFault::NotText(line_at(content, error.valid_up_to())));
             }
         },
         Some(encoding) => {
             let (text, is_faulty) = encoding.decode_without_bom_handling(content);
             if is_faulty {
-                return Err(FileFault::NotText { line: 1 });
+                return Err(FileFault::NotText(1));
             }
             text
         }
     };
     match text.find(is_no_text) {
-        Some(at) => Err(FileFault::NotText {
-            line: line_at(text.as_bytes(), at),
-        }),
+        Some(at) => Err(FileFault::NotText(line_at(text.as_bytes(), at))),
         None => Ok(text),
     }
 }
@@ -69,8 +65,10 @@ fn decode_unmarked(content: &[u8]) -> Result<Cow<'_, str>, FileFault> {
     };
     let has_utf_8 = content.utf8_chunks().any(|chunk| !chunk.valid().is_ascii());
     if has_utf_8 {
-        let line = line_at(content, error.valid_up_to());
-        return Err(FileFault::MixedEncodings { line });
+        return Err(FileFault::MixedEncodings(line_at(
+            content,
+            error.valid_up_to(),
+        )));
     }
     Ok(WINDOWS_1252.decode_without_bom_handling(content).0)
 }

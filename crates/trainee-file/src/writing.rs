@@ -11,8 +11,8 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The most digits that a spreadsheet shows of a number.
 const SHOWN_DIGITS: usize = 11;
-/// What begins a formula. A tab or a line end before it does not help.
-const FORMULA_STARTS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+/// The beginnings of formulas. Spreadsheets skip a tab or a line end before them.
+pub(crate) const FORMULA_STARTS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// Returns a CSV file, UTF-8 with commas and CRLF. Cells are written as [`spreadsheet_cell`] returns
 /// them. A byte order mark tells spreadsheets the encoding.

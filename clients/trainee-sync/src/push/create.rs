@@ -6,16 +6,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use serde_json::Value;
+use trainee_file::{AcceptedValue, Problem, TRAINEE_ID, TraineeRow, at, cell, shown_otherwise};
 
 use super::{Mode, Sent};
 use crate::client::asks_to_come_again;
-use crate::compare::shown_otherwise;
 use crate::connection::Connection;
-use crate::record::{at, cell};
-use crate::register::TRAINEE_ID;
-use crate::report::Problem;
-use crate::store::digest;
-use crate::table::TraineeRow;
+use crate::report::answer_problems;
+use crate::store::{digest, nested_digest};
+use crate::table::json_text;
 
 /// Trainees of a request, at most.
 const MOST_ITEMS: usize = 200;
@@ -54,7 +52,7 @@ pub(super) fn create(
     let mut waiting: Vec<NewTrainee<'_>> = rows
         .iter()
         .map(|row| {
-            let body = row.body();
+            let body = json_text(row.body());
             NewTrainee {
                 row,
                 digest: digest(&[&body]),
@@ -174,7 +172,7 @@ struct Answered<'a> {
     sent: &'a mut Sent,
     outcomes: Vec<(String, String)>,
     refused: Vec<String>,
-    accepted: Vec<(String, String, String, String)>,
+    accepted: Vec<(String, AcceptedValue)>,
     /// Rows about trainees who are registered already.
     present: Vec<(TraineeRow, String)>,
 }
@@ -201,18 +199,15 @@ impl<'a> Answered<'a> {
             201 => {
                 self.sent.created += 1;
                 let trainee_id = cell(at(at(result, "data"), TRAINEE_ID));
-                self.accepted.extend(shown_otherwise(
-                    &trainee_id,
-                    "",
-                    &row.fields,
-                    &result["data"],
-                ));
+                let shown = shown_otherwise("", &row.fields, &result["data"]);
+                let shown = shown.into_iter().map(|value| (trainee_id.clone(), value));
+                self.accepted.extend(shown);
                 self.outcomes
                     .push((trainee.digest.clone(), trainee_id.clone()));
                 let nested = row
                     .nested
                     .iter()
-                    .map(|nested| (nested.digest(&trainee_id), trainee_id.clone()));
+                    .map(|nested| (nested_digest(nested, &trainee_id), trainee_id.clone()));
                 self.outcomes.extend(nested);
             }
             401 => bail!(
@@ -223,8 +218,8 @@ impl<'a> Answered<'a> {
                 self.refused.push(trainee.digest.clone());
                 self.sent
                     .problems
-                    .extend(Problem::from_answer(row, status, result, |field| {
-                        row.column_of(field)
+                    .extend(answer_problems(row, status, result, |field| {
+                        row.column_name(field)
                     }));
             }
         }
@@ -308,8 +303,8 @@ mod tests {
     fn new_trainee(row: &TraineeRow) -> NewTrainee<'_> {
         NewTrainee {
             row,
-            digest: digest(&[&row.body()]),
-            body: row.body(),
+            digest: digest(&[&json_text(row.body())]),
+            body: json_text(row.body()),
         }
     }
 
@@ -360,7 +355,8 @@ mod tests {
         for (row, (status, result)) in rows.iter().zip(&results) {
             answered.take(&new_trainee(row), *status, result).unwrap();
         }
-        let outcome = |row: usize, id: &str| (digest(&[&rows[row].body()]), id.to_owned());
+        let outcome =
+            |row: usize, id: &str| (digest(&[&json_text(rows[row].body())]), id.to_owned());
         assert_eq!(
             answered.outcomes,
             [outcome(0, "A"), outcome(1, "B"), outcome(2, "C")]
@@ -369,9 +365,11 @@ mod tests {
             answered.accepted,
             [(
                 "A".to_owned(),
-                "email".to_owned(),
-                "a@x".to_owned(),
-                "A@X".to_owned()
+                AcceptedValue {
+                    field: "email".to_owned(),
+                    sent: "a@x".to_owned(),
+                    shown: "A@X".to_owned()
+                }
             )]
         );
         assert_eq!(answered.refused.len(), 2);

@@ -9,17 +9,19 @@ use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
+use trainee_file::{
+    FieldChange, NestedChange, NestedRow, Problem, TraineeRow, UPDATED_AT, at, cell, compare,
+    input, shown_otherwise,
+};
 
 use super::{Mode, Sent};
 use crate::client::Reply;
-use crate::compare::{FieldChange, NestedChange, compare, shown_otherwise};
 use crate::connection::Connection;
 use crate::progress::Progress;
-use crate::record::{at, cell, input};
-use crate::register::{Register, UPDATED_AT};
-use crate::report::Problem;
-use crate::store::Store;
-use crate::table::{NestedRow, TraineeRow};
+use crate::register::Register;
+use crate::report::answer_problems;
+use crate::store::{Store, nested_digest};
+use crate::table::json_text;
 
 /// How often a trainee is read again because of concurrent changes.
 const MOST_ATTEMPTS: usize = 10;
@@ -145,7 +147,7 @@ impl<'a> Updates<'a> {
             return refused(row, &reply, str::to_owned);
         }
         let (etag, current) = (etag(&reply)?, at(&reply.body, "data"));
-        let differences = compare(&self.store(), row, current)?;
+        let differences = compare(&**self.store(), row, current)?;
         if !differences.problems.is_empty() {
             return Ok(RowOutcome::Refused(differences.problems));
         }
@@ -201,7 +203,7 @@ impl<'a> Updates<'a> {
     }
 
     fn add(&self, row: &TraineeRow, trainee_id: &str, nested: &NestedRow) -> Result<RowOutcome> {
-        let digest = nested.digest(trainee_id);
+        let digest = nested_digest(nested, trainee_id);
         let key = match self.mode {
             Mode::CarryOut => self
                 .store()
@@ -210,7 +212,7 @@ impl<'a> Updates<'a> {
                 .context("a request needs a key")?,
             Mode::Check => digest.clone(),
         };
-        let body = format!("{{\"data\":{}}}", nested.body());
+        let body = format!("{{\"data\":{}}}", json_text(nested.body()));
         let reply =
             self.register
                 .add_nested(trainee_id, nested.list, body, (&key, self.mode.prefer()))?;
@@ -224,7 +226,7 @@ impl<'a> Updates<'a> {
         if self.mode == Mode::CarryOut {
             self.store().forget_sent(&[digest])?;
         }
-        refused(row, &reply, |field| nested.column_of(field))
+        refused(row, &reply, |field| nested.column_name(field))
     }
 
     fn update_nested(
@@ -257,23 +259,25 @@ impl<'a> Updates<'a> {
                 Ok(RowOutcome::Changed)
             }
             412 => Ok(RowOutcome::ReadAgain),
-            _ => refused(row, &reply, |field| nested.column_of(field)),
+            _ => refused(row, &reply, |field| nested.column_name(field)),
         }
     }
 
-    /// Remembers what is shown otherwise than it was sent. `of` is the identifier of a nested
+    /// Remembers what is shown otherwise than it was sent. `nested_id` is the identifier of a nested
     /// record, or blank.
     fn accept(
         &self,
         trainee_id: &str,
-        of: &str,
+        nested_id: &str,
         fields: &[(String, String)],
         record: &Value,
     ) -> Result<()> {
         match self.mode {
-            Mode::CarryOut => self
-                .store()
-                .set_accepted(&shown_otherwise(trainee_id, of, fields, record)),
+            Mode::CarryOut => {
+                let shown = shown_otherwise(nested_id, fields, record).into_iter();
+                let shown: Vec<_> = shown.map(|value| (trainee_id.to_owned(), value)).collect();
+                self.store().set_accepted(&shown)
+            }
             Mode::Check => Ok(()),
         }
     }
@@ -299,16 +303,16 @@ fn body_of(changes: &[FieldChange]) -> String {
 fn refused(
     row: &TraineeRow,
     reply: &Reply,
-    column_of: impl Fn(&str) -> String,
+    column_name: impl Fn(&str) -> String,
 ) -> Result<RowOutcome> {
     match reply.status {
         401 | 410 => Err(reply.refusal()),
         300..=399 => bail!("{}", reply.refusal()),
-        status => Ok(RowOutcome::Refused(Problem::from_answer(
+        status => Ok(RowOutcome::Refused(answer_problems(
             row,
             u64::from(status),
             &reply.body,
-            column_of,
+            column_name,
         ))),
     }
 }

@@ -5,8 +5,7 @@
 use anyhow::Result;
 use rusqlite::{Connection, params};
 use serde_json::Value;
-
-use crate::register::{LISTS, TRAINEE_ID};
+use trainee_file::{LISTS, TRAINEE_ID};
 
 /// The key of a trainee's own fields.
 const TRAINEES: &str = "trainees";

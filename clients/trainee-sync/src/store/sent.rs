@@ -11,8 +11,10 @@ use data_encoding::HEXLOWER;
 use rusqlite::{OptionalExtension as _, params};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use trainee_file::{AcceptedValue, Memory, NestedRow, SentNested};
 
 use super::{Store, parse_record};
+use crate::table::json_text;
 
 /// How long the register remembers a key, in seconds, less an hour for the way of the request.
 const KEY_LIFETIME_SECS: i64 = 23 * 3600;
@@ -37,6 +39,52 @@ pub(crate) fn digest(parts: &[&str]) -> String {
         sha.update(part.as_bytes());
     }
     HEXLOWER.encode(&sha.finalize())
+}
+
+/// Identifies the request that adds a nested record to a trainee.
+pub(crate) fn nested_digest(nested: &NestedRow, trainee_id: &str) -> String {
+    digest(&[
+        trainee_id,
+        nested.list.name,
+        &nested.number.to_string(),
+        &json_text(nested.body()),
+    ])
+}
+
+impl Memory for Store {
+    type Error = anyhow::Error;
+
+    fn accepted(&self, trainee_id: &str) -> Result<Vec<AcceptedValue>> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT field, sent, shown FROM sync_accepted WHERE trainee_id = ?")?;
+        let rows = statement.query_map([trainee_id], |row| {
+            Ok(AcceptedValue {
+                field: row.get(0)?,
+                sent: row.get(1)?,
+                shown: row.get(2)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn sent_nested(&self, trainee_id: &str, nested: &NestedRow) -> Result<SentNested> {
+        Ok(match self.sent(&nested_digest(nested, trainee_id))? {
+            Some(sent) if sent.trainee_id.is_some() => SentNested::Added,
+            Some(sent) if sent.is_remembered => SentNested::Unanswered,
+            Some(_) | None => SentNested::No,
+        })
+    }
+
+    fn base(&self, trainee_id: &str, updated_at: &str) -> Result<Option<Value>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT record FROM sync_bases WHERE trainee_id = ? AND updated_at = ?",
+        )?;
+        let record: Option<String> = statement
+            .query_row([trainee_id, updated_at], |row| row.get(0))
+            .optional()?;
+        record.map(|record| parse_record(&record)).transpose()
+    }
 }
 
 impl Store {
@@ -115,45 +163,19 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// How the register shows what was sent for a field, where the two differ: the text sent, and
-    /// the text shown.
-    pub(crate) fn accepted(&self, trainee_id: &str) -> Result<Vec<(String, String, String)>> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT field, sent, shown FROM sync_accepted WHERE trainee_id = ?")?;
-        let rows = statement.query_map([trainee_id], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Remembers how the register shows what was sent: trainee, field, text sent, text shown.
-    pub(crate) fn set_accepted(
-        &mut self,
-        accepted: &[(String, String, String, String)],
-    ) -> Result<()> {
+    /// Remembers how the register shows what was sent, by trainee.
+    pub(crate) fn set_accepted(&mut self, accepted: &[(String, AcceptedValue)]) -> Result<()> {
         if accepted.is_empty() {
             return Ok(());
         }
         let transaction = self.connection.transaction()?;
-        for (trainee_id, field, sent, shown) in accepted {
+        for (trainee_id, value) in accepted {
             transaction.execute(
                 "INSERT OR REPLACE INTO sync_accepted (trainee_id, field, sent, shown) VALUES (?, ?, ?, ?)",
-                params![trainee_id, field, sent, shown],
+                params![trainee_id, value.field, value.sent, value.shown],
             )?;
         }
         Ok(transaction.commit()?)
-    }
-
-    /// The record that a change of the trainee was begun on, where it had that `updated_at`.
-    pub(crate) fn base(&self, trainee_id: &str, updated_at: &str) -> Result<Option<Value>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT record FROM sync_bases WHERE trainee_id = ? AND updated_at = ?",
-        )?;
-        let record: Option<String> = statement
-            .query_row([trainee_id, updated_at], |row| row.get(0))
-            .optional()?;
-        record.map(|record| parse_record(&record)).transpose()
     }
 
     /// Remembers the record that a change is begun on. It is on the disk when this returns.

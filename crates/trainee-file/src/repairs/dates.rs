@@ -5,19 +5,10 @@ use chrono::{Days, NaiveDate};
 use super::{Found, Mangled};
 
 /// The months in English, which spreadsheets also shorten to three letters or more.
+#[rustfmt::skip]
 const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
 ];
 /// The shortest name of a month.
 const MIN_MONTH_LETTERS: usize = 3;
@@ -103,7 +94,7 @@ fn read_date(text: &str) -> Option<WrittenDate> {
     let [first, second, third] = parts[..] else {
         return None;
     };
-    if first.len() == 4 {
+    if first.len() == 4 && read_month(first).is_none() {
         let date = NaiveDate::from_ymd_opt(first.parse().ok()?, number(second)?, number(third)?);
         return date.map(WrittenDate::YearFirst);
     }

@@ -53,29 +53,29 @@ pub(super) fn pad_with_zeros(text: &str) -> impl Iterator<Item = String> {
 /// Finds numbers such as `1.23457E+11`.
 pub(super) fn find_scientific(cells: &[(usize, &str)], found: &mut Found) {
     for (row, text) in cells {
-        let (kind, restored) = match read_scientific(text) {
-            None => continue,
-            Some(Some(digits)) => (Mangled::ScientificNotation, digits),
-            Some(None) => (Mangled::LostDigits, String::new()),
-        };
-        found.entry(kind).or_default().push((*row, restored));
+        if let Some((kind, restored)) = read_scientific(text) {
+            found.entry(kind).or_default().push((*row, restored));
+        }
     }
 }
 
-/// Returns the digits of a number in scientific notation, `Some(None)` if some are lost. `None` for
-/// other texts.
-fn read_scientific(text: &str) -> Option<Option<String>> {
+/// Returns the digits of a number in scientific notation, blank if some are lost. `None` for other
+/// texts.
+fn read_scientific(text: &str) -> Option<(Mangled, String)> {
     let (mantissa, exponent) = text.split_once(['E', 'e'])?;
     let exponent = exponent
         .strip_prefix('+')
         .filter(|digits| is_digits(digits))?;
     let exponent: usize = exponent.parse().ok()?;
-    let (first, decimals) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, ""));
-    if first.len() != 1 || !is_digits(first) || !decimals.bytes().all(|byte| byte.is_ascii_digit())
-    {
+    let (first, decimals) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, "0"));
+    if first.len() != 1 || !is_digits(first) || !is_digits(decimals) {
         return None;
     }
-    Some((decimals.len() == exponent).then(|| format!("{first}{decimals}")))
+    if decimals.len() < exponent {
+        return Some((Mangled::LostDigits, String::new()));
+    }
+    let digits = format!("{first}{decimals}");
+    (decimals.len() == exponent).then_some((Mangled::ScientificNotation, digits))
 }
 
 fn is_digits(text: &str) -> bool {
