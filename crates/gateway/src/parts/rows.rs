@@ -10,7 +10,7 @@ use domain::Lists;
 use usage::request_log::run_report::status_sentence;
 use usage::request_log::{ObservedRequest, RecordResult};
 
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorForm};
 use crate::parts::{PartOutcome, run_part};
 use crate::record_result::record_result;
 use crate::request::ApiRequest;
@@ -124,10 +124,10 @@ impl RowOutcome {
             },
             Err(error) => {
                 let problems = problems(served, lists, &error);
-                let form = served.version.wire.problems;
+                let reply = error.reply(served, lists, ErrorForm::List);
                 Self {
                     result,
-                    ..Self::refused(error.response(form).status, problems)
+                    ..Self::refused(reply.status, problems)
                 }
             }
         }

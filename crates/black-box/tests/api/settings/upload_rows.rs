@@ -188,7 +188,7 @@ fn wrong_rows_are_corrected_and_file_equals_register() {
             .unwrap();
         let row = right
             .iter()
-            .find(|row| row["provider_trainee_id"] == record[at])
+            .find(|row| row["provider_trainee_id"] == record[at].trim_start_matches('\''))
             .unwrap();
         let cells = header.iter().zip(record.iter());
         corrected
