@@ -186,21 +186,19 @@ fn etag(reply: &ApiResponse) -> Option<String> {
 /// The problems of a refused row in the words of the version; none for errors that only have a
 /// status.
 fn problems(served: &Served, lists: &Lists, error: &ApiError) -> Vec<RowProblem> {
-    match error {
-        ApiError::Invalid(problems) => problems
-            .iter()
-            .map(|problem| RowProblem {
-                field: names::path(served.version, &problem.at),
-                words: message(served.version, lists, problem),
-            })
-            .collect(),
-        ApiError::Duplicate { fields, .. } => vec![RowProblem {
-            field: String::new(),
-            words: format!(
-                "A trainee with the same {} is already registered.",
-                fields.join(", ")
-            ),
-        }],
-        _ => Vec::new(),
+    if let ApiError::Invalid(problems) = error {
+        let of_row = problems.iter().map(|problem| RowProblem {
+            field: names::path(served.version, &problem.at),
+            words: message(served.version, lists, problem),
+        });
+        return of_row.collect();
     }
+    if let ApiError::Duplicate { fields, .. } = error {
+        let fields = fields.join(", ");
+        return vec![RowProblem {
+            field: String::new(),
+            words: format!("A trainee with the same {fields} is already registered."),
+        }];
+    }
+    Vec::new()
 }

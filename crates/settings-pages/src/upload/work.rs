@@ -149,11 +149,13 @@ async fn open_file(state: &GatewayState, order: &WorkOrder) -> Result<OpenedFile
 
 impl JobError for WorkEnd {
     fn storage_error(&self) -> Option<&StorageError> {
-        match self {
-            Self::Storage(error) => Some(error),
-            Self::Request(error) => error.storage_error(),
-            _ => None,
+        if let Self::Request(error) = self {
+            return error.storage_error();
         }
+        if let Self::Storage(error) = self {
+            return Some(error);
+        }
+        None
     }
 }
 
