@@ -11,7 +11,9 @@ use std::time::Duration;
 use actix_web::HttpRequest;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
-use http_kit::limits::rate_limit::{KeyedRateLimiter, RateLimit, RateLimitScope, RemainingQuota};
+use http_kit::limits::rate_limit::{
+    KeyedRateLimiter, QuotaExceeded, RateLimit, RateLimitScope, RemainingQuota,
+};
 use http_kit::metrics;
 use http_kit::requests::authentication::AuthenticationError;
 use http_kit::requests::client_address::TrustedProxies;
@@ -39,6 +41,8 @@ const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
 pub struct Admission {
     /// Requests by token, where they are limited.
     tokens: Option<KeyedRateLimiter<TokenDigest>>,
+    /// Rows of uploaded files by user, where requests are limited.
+    users: Option<KeyedRateLimiter<i64>>,
     /// Requests without a known token, by client address.
     by_address: AddressRateLimit,
     /// Tokens that were valid when they were last used.
@@ -64,6 +68,7 @@ impl Admission {
             |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
         Self {
             tokens: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
+            users: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
             by_address: AddressRateLimit::default(),
             known: Arc::default(),
             look_ups: concurrency(LOOK_UPS),
@@ -135,6 +140,18 @@ impl Admission {
             .take_more(token, left, more)
             .map(Some)
             .map_err(|used_up| ApiError::TooManyRequests { whose, used_up })
+    }
+
+    /// Counts a request of a user, who has the same limit as a token.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaExceeded`].
+    pub fn count_user(&self, user_id: i64) -> Result<(), QuotaExceeded> {
+        match &self.users {
+            Some(users) => users.take(&user_id).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Answers a request that turned out to have no valid token: counts it by its address.

@@ -14,15 +14,16 @@ use http_kit::limits::rate_limit::{RateLimitScope, RemainingQuota};
 use http_kit::requests::authentication;
 use http_kit::requests::preferences::{Preferences, VALIDATE_ONLY};
 use http_kit::responses::response_stream::Source;
+use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
 use storage::session::ValidToken;
 use usage::observation::{RecordKey, RequestObservation};
 use usage::request_log::ObservedRequest;
 
-use crate::batch;
 use crate::endpoints::Handler;
 use crate::error::{ApiError, ErrorForm};
 use crate::job::run_in_transaction;
+use crate::parts::batch;
 use crate::record_result::record_result;
 use crate::request::{ApiRequest, PathIds};
 use crate::response::ApiResponse;
@@ -61,13 +62,20 @@ impl Route {
                 match admit(&state, &request, &token, &mut headers).await {
                     Ok(()) => {
                         let api_request = ApiRequest::extract(
-                            &request, token, ids, payload, served, endpoint, &state,
+                            &request,
+                            token.clone(),
+                            ids,
+                            payload,
+                            served,
+                            endpoint,
+                            &state,
                         )
                         .await;
                         headers.validates_only =
                             handler.access.writes() && api_request.validates_only();
                         headers.warnings = api_request.parameter_warnings();
-                        self.run(&state, &request, Arc::new(api_request), &mut headers)
+                        let api_request = Arc::new(api_request);
+                        self.run(&state, &request, &token, api_request, &mut headers)
                             .await
                     }
                     Err(error) => {
@@ -112,7 +120,7 @@ impl Route {
             };
             state
                 .request_log
-                .record(&state.store, token, observed, problems);
+                .record(&state.store, logged(token), observed, problems);
         }
         headers.add_to(reply, state.store.now()).into()
     }
@@ -122,6 +130,7 @@ impl Route {
         self,
         state: &GatewayState,
         request: &HttpRequest,
+        token: &TokenDigest,
         api_request: Arc<ApiRequest>,
         headers: &mut ResponseHeaders,
     ) -> Result<ApiResponse, ApiError> {
@@ -136,20 +145,21 @@ impl Route {
                     item,
                     state,
                     request,
-                    &api_request,
+                    (token, &api_request),
                     &mut headers.remaining,
                 ))
                 .await
             }
             None => {
                 let (result, observation, waited) =
-                    run_until_changes(state, request, endpoint, handler, &api_request).await;
+                    run_until_changes(state, request, (endpoint, handler), token, &api_request)
+                        .await;
                 headers.waited = waited;
                 (result, observation)
             }
         };
         if let Some(found) = observation.token {
-            state.admission.remember(&api_request.token, found);
+            state.admission.remember(token, found);
             headers.token = Some(found);
         } else if !matches!(result, Err(ApiError::Unauthorized(_))) {
             // The store failed outside the job; the request still counts.
@@ -166,9 +176,7 @@ impl Route {
                 ..ResponseHeaders::default()
             };
             access_log::identify(request, None);
-            return Err(state
-                .admission
-                .reject(request, Some(&api_request.token), failure));
+            return Err(state.admission.reject(request, Some(token), failure));
         }
         result
     }
@@ -225,6 +233,11 @@ async fn admit(
     Ok(())
 }
 
+/// The provider and the sender of a request with a token, for the request log.
+pub(crate) fn logged(token: ValidToken) -> (i64, Sender) {
+    (token.provider_id, Sender::Token(token.id))
+}
+
 /// What the client is warned of when its token expires soon.
 fn expiry_warning(token: ValidToken) -> String {
     format!(
@@ -239,8 +252,8 @@ fn expiry_warning(token: ValidToken) -> String {
 async fn run_until_changes(
     state: &GatewayState,
     request: &HttpRequest,
-    endpoint: Endpoint,
-    handler: Handler,
+    (endpoint, handler): (Endpoint, Handler),
+    token: &TokenDigest,
     api_request: &Arc<ApiRequest>,
 ) -> (
     Result<ApiResponse, ApiError>,
@@ -263,7 +276,7 @@ async fn run_until_changes(
     let Some(wait) = api_request.wait.filter(|_| has_no_changes(&reply)) else {
         return (reply, observation, None);
     };
-    let Some(poll) = state.long_polls.begin(&api_request.token, wait) else {
+    let Some(poll) = state.long_polls.begin(token, wait) else {
         return (reply, observation, None);
     };
     access_log::set_waited(request);

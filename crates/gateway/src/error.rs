@@ -92,6 +92,9 @@ pub enum ApiError {
     /// ([`AuthenticationError::challenge`]).
     #[error("no valid token: {0}")]
     Unauthorized(AuthenticationError),
+    /// The user has signed out, or may no longer change records. Only for rows of files.
+    #[error("user is not signed in, or may not change records")]
+    SignedOut,
     /// What was looked for is not there.
     #[error("not found")]
     NotFound(Missing),

@@ -17,6 +17,7 @@ use usage::observation::{Observer, RequestObservation};
 use crate::endpoints::{Access, Handler};
 use crate::error::ApiError;
 use crate::idempotency;
+use crate::request::identity::{Identity, UserIdentity};
 use crate::request::{ApiRequest, HandlerContext, query};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
@@ -30,7 +31,7 @@ pub(crate) async fn run_in_transaction(
     api_request: Arc<ApiRequest>,
     count: fn(ApiResponse, &ResponseSender) -> Result<ApiResponse, NoMemory>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
-    let token = api_request.token.clone();
+    let identity = api_request.identity.clone();
     let mode = JobMode::new(handler.access, &api_request);
     let is_checked =
         mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
@@ -56,7 +57,7 @@ pub(crate) async fn run_in_transaction(
         observation,
         use_is_due,
     } = done.unwrap_or_else(|refused| refused);
-    if use_is_due {
+    if let (true, Identity::Token(token)) = (use_is_due, identity) {
         actix_web::rt::spawn(record_token_use(
             state.store.clone(),
             token,
@@ -109,9 +110,30 @@ struct RequestJob {
 }
 
 impl RequestJob {
-    /// Authenticates the token and runs the handler.
+    /// Authenticates who asks, and runs the handler.
     fn run(&self, session: &mut Session<'_>) -> Result<JobOutput, JobOutput> {
-        let (token, cause) = (&self.api_request.token, self.api_request.cause());
+        match &self.api_request.identity {
+            Identity::Token(token) => self.run_for_token(session, token),
+            Identity::User(user) => self.run_for_user(session, user),
+        }
+    }
+
+    fn run_for_user(
+        &self,
+        session: &mut Session<'_>,
+        user: &UserIdentity,
+    ) -> Result<JobOutput, JobOutput> {
+        let signed_in = user.authenticate(session)?;
+        let opened = session.open_to_upload(&signed_in, self.api_request.cause());
+        self.run_in(opened.ok_or(ApiError::SignedOut)?)
+    }
+
+    fn run_for_token(
+        &self,
+        session: &mut Session<'_>,
+        token: &TokenDigest,
+    ) -> Result<JobOutput, JobOutput> {
+        let cause = self.api_request.cause();
         let trainee_id = self.api_request.trainee_id();
         let opened = match self.mode {
             JobMode::LookUp => session.authenticate_to_show(token, cause, trainee_id)?,
@@ -126,10 +148,15 @@ impl RequestJob {
                 session.authenticate(token, cause)?
             }
         };
-        let Some(mut session) = opened else {
+        let Some(opened) = opened else {
             let refusal = session.refusal_of(token)?;
             return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)).into());
         };
+        self.run_in(opened)
+    }
+
+    /// Runs the handler with the records of the provider.
+    fn run_in(&self, mut session: ProviderSession<'_>) -> Result<JobOutput, JobOutput> {
         // Asked before a write records the use, since a refusal undoes the record.
         let use_is_due = !session.token_use_is_recorded();
         let observer = Observer::new(session.token(), self.is_checked);

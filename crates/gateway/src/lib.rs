@@ -36,13 +36,13 @@
 //! Run `make snapshots` after each (test `the_committed_contracts_are_what_is_served`).
 
 pub mod admission;
-mod batch;
 pub mod deprecation;
 mod dispatch;
 pub mod endpoints;
 pub mod error;
 mod idempotency;
 mod job;
+pub mod parts;
 mod record_result;
 pub mod rendered_lists;
 pub mod request;

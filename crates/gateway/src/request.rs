@@ -32,13 +32,16 @@ use usage::observation::Observer;
 use usage::recorder::UsageRecorder;
 
 use crate::error::{ApiError, PreconditionError};
+use crate::parts::rows::Row;
 use crate::rendered_lists::RenderedLists;
 use crate::request::idempotency_key::{Key, KeyDigests, MalformedKey};
+use crate::request::identity::{Identity, UserIdentity};
 use crate::request::query::UnknownParameter;
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
 pub mod idempotency_key;
+pub mod identity;
 pub mod query;
 
 /// The identifiers in a path; empty where it has none.
@@ -84,7 +87,7 @@ pub struct ApiRequest {
     /// How long the client prefers to wait for changes.
     pub wait: Option<Duration>,
     /// Who asks.
-    pub token: TokenDigest,
+    pub identity: Identity,
     /// The endpoint.
     pub endpoint: Endpoint,
     request_id: Option<RequestId>,
@@ -161,7 +164,7 @@ impl ApiRequest {
             cursors: state.cursors.clone(),
             key_digests: state.key_digests.clone(),
             wait,
-            token,
+            identity: Identity::Token(token),
             endpoint,
             request_id: request_id::current(),
             ids,
@@ -212,7 +215,7 @@ impl ApiRequest {
             cursors: self.cursors.clone(),
             key_digests: self.key_digests.clone(),
             wait: None,
-            token: self.token.clone(),
+            identity: self.identity.clone(),
             endpoint: self.endpoint,
             request_id: self.request_id.clone(),
             ids: self.ids.clone(),
@@ -232,6 +235,48 @@ impl ApiRequest {
             unknown: self.unknown,
             names_counted: Once::new(),
         }
+    }
+
+    /// The request for a row of a file, in the newest version. Unknown names are refused.
+    pub(crate) fn from_row(state: &GatewayState, user: UserIdentity, row: Row) -> Option<Self> {
+        let served = state.versions.newest()?;
+        let endpoint = row.endpoint;
+        let path = served.version.label.base_path() + endpoint.path();
+        let idempotency_key = row.idempotency_key.map(|key| {
+            Key::new(
+                &key,
+                &HttpMethod::POST,
+                &path,
+                &row.body,
+                &state.key_digests,
+            )
+        });
+        Some(Self {
+            served,
+            versions: state.versions,
+            environment: state.environment,
+            lists: state.lists,
+            rendered_lists: state.rendered_lists.clone(),
+            cursors: state.cursors.clone(),
+            key_digests: state.key_digests.clone(),
+            wait: None,
+            identity: Identity::User(user),
+            endpoint,
+            request_id: request_id::current(),
+            ids: PathIds {
+                trainee: row.trainee_id,
+                nested: row.nested_id,
+            },
+            query: String::new(),
+            unknown_parameters: Vec::new(),
+            if_match: row.if_match,
+            if_none_match: None,
+            idempotency_key: Ok(idempotency_key),
+            validates_only: row.validates_only,
+            body: Ok(Body::default().part(row.body)),
+            unknown: UnknownNames::Reject,
+            names_counted: Once::new(),
+        })
     }
 
     /// The version.

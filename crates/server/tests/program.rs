@@ -36,6 +36,7 @@ mod program {
     mod tls;
     mod tokens;
     mod translating;
+    mod uploads;
     mod usage;
     mod users;
 }

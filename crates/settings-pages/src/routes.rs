@@ -10,7 +10,7 @@ use crate::organisation::{activity, overview, people, readiness, requests, runs,
 use crate::request::context::{Handler, Route};
 use crate::signing_in::openid::{self, Step};
 use crate::signing_in::{sessions, sign_in, sign_in_mail};
-use crate::upload::{columns, receiving, templates, uploads};
+use crate::upload::{columns, receiving, refused, results, templates, uploads};
 
 /// The largest form, in bytes, except for forms with pasted files.
 const MAX_FORM_BYTES: usize = 16_384;
@@ -178,8 +178,14 @@ pub static ROUTES: &[Route] = &[
         "/upload/template/{version}.csv",
         Handler::Uploader(templates::download),
     ),
-    get("/upload/{id}", Handler::Uploader(columns::show)),
+    get("/upload/{id}", Handler::Uploader(results::show)),
     post("/upload/{id}/columns", Handler::Uploader(columns::assign)),
+    post("/upload/{id}/check", Handler::Uploader(results::check)),
+    post("/upload/{id}/send", Handler::Uploader(results::send)),
+    get(
+        "/upload/{id}/refused.csv",
+        Handler::Uploader(refused::download),
+    ),
     post("/upload/{id}/delete", Handler::Uploader(uploads::delete)),
     get("/registry", Handler::Operator(registry_queue::list)),
     get(

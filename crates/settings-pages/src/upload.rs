@@ -4,10 +4,16 @@
 //! key is in a cookie of the browser only, so the register cannot read a file without its browser.
 //! Every stored text with content of the file is sealed with the number of its upload.
 
+mod codes;
 pub(crate) mod columns;
 pub(crate) mod names;
+mod opened_file;
 pub(crate) mod receiving;
+pub(crate) mod refused;
+pub(crate) mod results;
+mod row_details;
 pub(crate) mod sealing;
 pub(crate) mod stored_file;
 pub(crate) mod templates;
 pub(crate) mod uploads;
+pub(crate) mod work;

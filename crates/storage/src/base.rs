@@ -1,9 +1,10 @@
-//! Types and queries that all other folders use: tokens, causes, rows of trainees, settings and
+//! Types and queries that all other folders use: tokens, senders, causes, rows of trainees, settings and
 //! times.
 
 pub mod cause;
 pub(crate) mod pending_result;
 pub(crate) mod register_setting;
+pub mod sender;
 pub(crate) mod timestamps;
 pub mod token;
 pub(crate) mod trainee_row;

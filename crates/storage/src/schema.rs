@@ -194,7 +194,7 @@ diesel::table! {
         provider_id -> BigInt,
         accepted -> Bool,
         answered_at -> Timestamp,
-        token_id -> BigInt,
+        token_id -> Nullable<BigInt>,
         version -> Text,
         endpoint -> Text,
         method -> Text,
@@ -205,6 +205,7 @@ diesel::table! {
         problems_left_out -> Integer,
         run_id -> Nullable<BigInt>,
         record_key -> Nullable<Text>,
+        user_id -> Nullable<BigInt>,
     }
 }
 
@@ -212,7 +213,7 @@ diesel::table! {
     request_runs (id) {
         id -> BigInt,
         provider_id -> BigInt,
-        token_id -> BigInt,
+        token_id -> Nullable<BigInt>,
         version -> Text,
         batch -> Text,
         started_at -> Timestamp,
@@ -223,6 +224,7 @@ diesel::table! {
         refused -> BigInt,
         checked -> BigInt,
         repeated -> BigInt,
+        user_id -> Nullable<BigInt>,
     }
 }
 
@@ -415,6 +417,7 @@ diesel::joinable!(activity_log -> providers (provider_id));
 diesel::joinable!(activity_log -> users (user_id));
 diesel::joinable!(imports -> users (user_id));
 diesel::joinable!(invitations -> providers (provider_id));
+diesel::joinable!(request_runs -> users (user_id));
 diesel::joinable!(sign_in_sessions -> users (user_id));
 diesel::joinable!(tokens -> providers (provider_id));
 diesel::joinable!(trainees -> providers (provider_id));
@@ -429,6 +432,7 @@ diesel::allow_tables_to_appear_in_same_query!(activity_log, providers, users);
 diesel::allow_tables_to_appear_in_same_query!(imports, users);
 diesel::allow_tables_to_appear_in_same_query!(invitations, providers);
 diesel::allow_tables_to_appear_in_same_query!(providers, sign_in_sessions);
+diesel::allow_tables_to_appear_in_same_query!(request_runs, users);
 diesel::allow_tables_to_appear_in_same_query!(sign_in_sessions, users);
 diesel::allow_tables_to_appear_in_same_query!(upload_parts, uploads);
 diesel::allow_tables_to_appear_in_same_query!(upload_results, uploads);

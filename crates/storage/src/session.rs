@@ -275,7 +275,7 @@ impl<'a> Session<'a> {
         Some(session)
     }
 
-    fn open<'b>(
+    pub(crate) fn open<'b>(
         &'b mut self,
         provider: Arc<Provider>,
         cause: Cause<'b>,

@@ -1,7 +1,8 @@
 //! The log of requests. It shows a provider its refused requests and the reasons: the endpoint, the
 //! status, and the codes and fields of problems. [`storage::observations::request_log`] stores it.
 //!
-//! Logged are only requests to an endpoint of a version with a valid token. The log contains no
+//! Logged are only requests to an endpoint of a version with a valid token, and the sent rows of a
+//! file that a user uploads. The log contains no
 //! path or body, and only one value: the key of the record, unless the provider has switched that
 //! off. The only other text that clients can choose is the identifier of the request, within the
 //! form that [`http_kit::requests::request_id`] allows.
@@ -32,11 +33,12 @@ use chrono::{DateTime, Utc};
 use http_kit::error_chain::Causes;
 use http_kit::metrics;
 use http_kit::requests::request_id::{self, RequestId};
+use storage::base::sender::Sender;
 use storage::error::StorageError;
 use storage::observations::request_log::{
     LogLimits, LoggedRequest, NewLogEntries, NewLoggedRequest, Outcome,
 };
-use storage::session::{Session, ValidToken};
+use storage::session::Session;
 use storage::store::Store;
 
 use self::problems::RequestProblems;
@@ -60,7 +62,8 @@ const SHARDS: usize = 16;
 /// The surplus of a provider is removed after writing a hundredth of the limit, or
 /// [`Bounds::slack`] requests if that is more.
 const SLACK: u32 = 100;
-/// The most runs of one provider in memory: a batch each, or the single requests of a token.
+/// The most runs of one provider in memory: a batch or an upload each, or the single requests of a
+/// token.
 const MAX_RUNS: usize = 1_000;
 /// Marks that the number of requests written before the start of this server is unknown.
 const UNKNOWN: u32 = u32::MAX;
@@ -111,7 +114,7 @@ pub struct ObservedRequest {
     pub method: Method,
     /// The status of the reply.
     pub status: StatusCode,
-    /// The position in a batch, from 0, or `None` for a whole request.
+    /// The position in a batch or an upload, from 0, or `None` for a whole request.
     pub item: Option<u32>,
     /// The result for the record.
     pub result: RecordResult,
@@ -135,8 +138,8 @@ struct Waiting {
 struct OfProvider {
     refused: Vec<Observed>,
     accepted: VecDeque<Observed>,
-    /// The number of refused requests over the rate limit, by token.
-    rate_limited: HashMap<i64, usize>,
+    /// The number of refused requests over the rate limit, by sender.
+    rate_limited: HashMap<Sender, usize>,
     runs: HashMap<OpenRunKey, OpenRun>,
 }
 
@@ -150,7 +153,7 @@ struct Taken {
 #[derive(Debug)]
 struct Observed {
     at: DateTime<Utc>,
-    token: i64,
+    sender: Sender,
     version: Label,
     endpoint: Endpoint,
     method: Method,
@@ -194,11 +197,11 @@ impl RequestLog {
         self.0.is_some()
     }
 
-    /// Adds a request, or an item of it, that came with the token.
+    /// Adds a request of a provider, or an item of it.
     pub fn record(
         &self,
         store: &Store,
-        token: ValidToken,
+        (provider_id, sender): (i64, Sender),
         observed: ObservedRequest,
         problems: RequestProblems,
     ) {
@@ -217,7 +220,7 @@ impl RequestLog {
         let request_id = request_id::for_the_log();
         let observed = Observed {
             at,
-            token: token.id,
+            sender,
             version,
             endpoint,
             method,
@@ -228,7 +231,7 @@ impl RequestLog {
             result,
             record,
         };
-        if !waiting.add(token.provider_id, observed) {
+        if !waiting.add(provider_id, observed) {
             metrics::request_log_dropped().increment(1);
         }
     }
@@ -371,7 +374,7 @@ impl Observed {
     fn logged(&self, provider_id: i64) -> NewLoggedRequest {
         let request = LoggedRequest {
             answered_at: self.at,
-            token_id: self.token,
+            sender: self.sender,
             version: self.version.to_string(),
             endpoint: self.endpoint.to_string(),
             method: self.method.to_string(),
@@ -398,7 +401,7 @@ impl Observed {
         let is_batch = self.item.is_some() || self.endpoint.row().is_batch();
         let counts = self.result != RecordResult::Read;
         counts.then(|| OpenRunKey {
-            token: self.token,
+            sender: self.sender,
             version: self.version,
             batch: is_batch.then(|| Arc::clone(&self.request_id)),
         })
@@ -448,9 +451,9 @@ impl Waiting {
                 true
             }
             Outcome::Refused => {
-                let token = observed.token;
+                let sender = observed.sender;
                 let is_rate_limited = observed.status == StatusCode::TOO_MANY_REQUESTS;
-                let rate_limited = own.rate_limited.get(&token).copied().unwrap_or_default();
+                let rate_limited = own.rate_limited.get(&sender).copied().unwrap_or_default();
                 if is_rate_limited && rate_limited >= rate_limited_of_token {
                     return true;
                 }
@@ -464,7 +467,7 @@ impl Waiting {
                 if has_room {
                     own.refused.push(observed);
                     if is_rate_limited {
-                        own.rate_limited.insert(token, rate_limited + 1);
+                        own.rate_limited.insert(sender, rate_limited + 1);
                     }
                 }
                 has_room

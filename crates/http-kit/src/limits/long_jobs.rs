@@ -1,6 +1,6 @@
 //! Work that goes on for longer than a request should take, such as the rows of a file that an
-//! operator sends: one at once, it ends at its next step when the server stops, and the server
-//! waits for that.
+//! operator sends or a user uploads: few at once, it ends at its next step when the server stops,
+//! and the server waits for that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use crate::limits::concurrency_limit::{ConcurrencyLimit, Permit};
 
-/// The number of concurrent jobs, and how many more may wait.
+/// The number of concurrent jobs of operators, and how many more may wait.
 const AT_ONCE: (usize, usize) = (1, 0);
+/// Like `AT_ONCE`, for uploads, each of which holds a file in memory.
+const UPLOADS_AT_ONCE: (usize, usize) = (2, 0);
 /// How long one waits for its turn; with none that waits, not at all.
 const MAX_WAIT: Duration = Duration::ZERO;
 
@@ -17,6 +19,7 @@ const MAX_WAIT: Duration = Duration::ZERO;
 #[derive(Debug, Clone)]
 pub struct LongJobs {
     running: ConcurrencyLimit,
+    uploads: ConcurrencyLimit,
     is_stopping: Arc<AtomicBool>,
 }
 
@@ -29,9 +32,10 @@ pub struct LongJob {
 
 impl Default for LongJobs {
     fn default() -> Self {
-        let (running, waiting) = AT_ONCE;
+        let limit = |(running, waiting)| ConcurrencyLimit::new(running, waiting, MAX_WAIT);
         Self {
-            running: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
+            running: limit(AT_ONCE),
+            uploads: limit(UPLOADS_AT_ONCE),
             is_stopping: Arc::default(),
         }
     }
@@ -40,7 +44,16 @@ impl Default for LongJobs {
 impl LongJobs {
     /// Begins one; nothing where another one runs, or the server stops.
     pub async fn begin(&self) -> Option<LongJob> {
-        let permit = self.running.acquire().await?;
+        self.begin_within(&self.running).await
+    }
+
+    /// Begins the work on an upload; nothing where others run, or the server stops.
+    pub async fn begin_upload(&self) -> Option<LongJob> {
+        self.begin_within(&self.uploads).await
+    }
+
+    async fn begin_within(&self, limit: &ConcurrencyLimit) -> Option<LongJob> {
+        let permit = limit.acquire().await?;
         let job = LongJob {
             _permit: permit,
             is_stopping: Arc::clone(&self.is_stopping),
@@ -56,6 +69,7 @@ impl LongJobs {
     /// Waits until none runs.
     pub async fn finished(&self) {
         self.running.idle().await;
+        self.uploads.idle().await;
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct RunLine {
     /// The time for people, such as `26 Nov, 11:37`.
     pub(crate) time: String,
     full_time: String,
-    kind: &'static str,
+    kind: String,
     pub(crate) counts: String,
     run: Run,
 }

@@ -24,10 +24,13 @@ use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
 use crate::upload::sealing::SealError;
+use crate::upload::work::WorkOrder;
 
 /// The header that makes a browser open another page at once, like a link on the page (HTML,
 /// section 7.11).
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
+/// When a page about running work is shown again, in seconds.
+const REFRESH_SECONDS: &str = "2";
 /// The media type of comma-separated values.
 const CSV: &str = "text/csv; charset=utf-8";
 
@@ -224,6 +227,9 @@ pub(crate) enum Reply {
     SignedOut,
     /// Rows to process, each in its own job. The result is a page.
     File(Box<FileOfActions>),
+    /// A page that is shown again every few seconds, and the work on an upload to start after its
+    /// job.
+    Working(String, Option<Box<WorkOrder>>),
     /// The file of the form is to be stored for this user. The result is a redirection or a page.
     StoreFile(Box<SignedIn>),
     /// The file was stored with this number, under the key with this text.
@@ -272,6 +278,12 @@ impl Reply {
                 Ok(response)
             }
             Self::Page(status, html) => Ok(page(status, Keep::Never, html)),
+            Self::Working(html, _) => {
+                let mut response = page(StatusCode::OK, Keep::Never, html);
+                let headers = response.headers_mut();
+                headers.insert(REFRESH, HeaderValue::from_static(REFRESH_SECONDS));
+                Ok(response)
+            }
             Self::Csv(name, text) => Ok(attachment(name, text)),
             Self::Redirect(target) => Ok(redirect(target, None)),
             Self::ToIssuer {

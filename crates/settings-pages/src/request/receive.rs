@@ -35,6 +35,7 @@ use crate::signing_in::openid;
 use crate::state::{Audience, SettingsPages, Surroundings};
 use crate::upload::receiving;
 use crate::upload::sealing::UploadKey;
+use crate::upload::work;
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -285,7 +286,12 @@ async fn run(
         false => state.store.read(job).await,
     };
     match outcome {
-        Ok((reply, signed_in)) => {
+        Ok((mut reply, signed_in)) => {
+            if let Reply::Working(_, order) = &mut reply
+                && let Some(order) = order.take()
+            {
+                work::start(state, &settings.long_jobs, *order).await;
+            }
             let reply = if let Reply::File(file) = reply {
                 // The permit of the page was released with its job.
                 let Some(job) = settings.long_jobs.begin().await else {

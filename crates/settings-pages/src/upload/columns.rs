@@ -98,7 +98,7 @@ pub(crate) fn assign(
 }
 
 /// The upload of the path and its headings, which are `None` if this browser has no key for it.
-fn find(
+pub(crate) fn find(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,

@@ -96,7 +96,6 @@ pub(crate) fn head(
 }
 
 /// The bytes of a stored file; `None` if the key is not that of the file.
-#[allow(dead_code, reason = "the check of the rows reads the file")]
 pub(crate) fn bytes(
     session: &mut Session<'_>,
     by: Uploader,

@@ -49,6 +49,20 @@ pub struct Uploader {
     provider_id: i64,
 }
 
+impl Uploader {
+    /// The number of the user.
+    #[must_use]
+    pub const fn user_id(self) -> i64 {
+        self.user_id
+    }
+
+    /// The number of the user's organisation.
+    #[must_use]
+    pub const fn provider_id(self) -> i64 {
+        self.provider_id
+    }
+}
+
 impl SignedIn {
     /// The user as an uploader.
     ///

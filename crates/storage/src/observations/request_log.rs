@@ -17,6 +17,7 @@ use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 
 use self::runs::{NewRun, RunKey};
+use crate::base::sender::Sender;
 use crate::error::StorageError;
 use crate::records::erasure;
 use crate::schema::{providers, request_log};
@@ -99,13 +100,13 @@ pub struct LoggedProblem {
     pub field: String,
 }
 
-/// A logged request, or a logged item of a batch.
+/// A logged request, or a logged item of a batch or upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedRequest {
     /// When the request was answered.
     pub answered_at: DateTime<Utc>,
-    /// The number of the token.
-    pub token_id: i64,
+    /// The token, or the user of an uploaded file.
+    pub sender: Sender,
     /// The label of the version.
     pub version: String,
     /// The endpoint.
@@ -114,7 +115,7 @@ pub struct LoggedRequest {
     pub method: String,
     /// The status of the reply.
     pub status: u16,
-    /// The position of the item in its batch, from 0; `None` for a whole request.
+    /// The position of the item in its batch or upload, from 0; `None` for a whole request.
     pub item: Option<u32>,
     /// The identifier of the request.
     pub request_id: String,
@@ -165,7 +166,8 @@ struct NewRow {
     provider_id: i64,
     accepted: bool,
     answered_at: NaiveDateTime,
-    token_id: i64,
+    token_id: Option<i64>,
+    user_id: Option<i64>,
     version: String,
     endpoint: String,
     method: String,
@@ -186,7 +188,8 @@ impl NewRow {
             provider_id: new.provider_id,
             accepted: request.outcome().is_accepted(),
             answered_at: request.answered_at.naive_utc(),
-            token_id: request.token_id,
+            token_id: request.sender.token_id(),
+            user_id: request.sender.user_id(),
             version: request.version.clone(),
             endpoint: request.endpoint.clone(),
             method: request.method.clone(),

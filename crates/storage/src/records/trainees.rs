@@ -29,6 +29,7 @@ mod documents;
 mod erasing;
 mod inserting;
 mod listing;
+mod provider_keys;
 mod registry;
 mod schools;
 
@@ -39,6 +40,7 @@ use columns::Derived;
 pub use erasing::RelatedRecord;
 pub(crate) use listing::miscounted;
 pub use listing::{CursorPage, ListCursor, Page};
+pub use provider_keys::{ProviderKey, ProviderKeyPage, ProviderKeyPosition};
 pub use registry::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition, Waiting};
 
 /// A stored trainee that a job may change.

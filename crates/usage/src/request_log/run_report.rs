@@ -30,13 +30,14 @@ pub struct ProblemSentence {
     pub code: String,
 }
 
-/// The kind of a run: `batch` or `single requests`.
+/// The kind of a run: `batch`, `single requests`, or `upload by` and the e-mail address of the user.
 #[must_use]
-pub fn run_kind(run: &Run) -> &'static str {
-    if run.batch.is_some() {
-        "batch"
-    } else {
-        "single requests"
+pub fn run_kind(run: &Run) -> String {
+    match (&run.user_email, run.sender.user_id(), &run.batch) {
+        (Some(email), ..) if !email.is_empty() => format!("upload by {email}"),
+        (_, Some(user), _) => format!("upload by user {user}"),
+        (_, None, Some(_)) => "batch".to_owned(),
+        (_, None, None) => "single requests".to_owned(),
     }
 }
 
@@ -62,7 +63,7 @@ pub fn count_text(counts: &RunCounts) -> String {
 }
 
 /// The name of a refused record: the key of the provider, or else the number of the item in its
-/// batch from 1, or else the identifier of the request.
+/// batch or upload from 1, or else the identifier of the request.
 #[must_use]
 pub fn record_name(request: &LoggedRequest) -> String {
     match (&request.record_key, request.item) {
@@ -118,7 +119,9 @@ fn sentence(code: &str) -> String {
     }
 }
 
-fn status_sentence(status: u16) -> String {
+/// The sentence for a refused request by its status alone.
+#[must_use]
+pub fn status_sentence(status: u16) -> String {
     let sentence = match status {
         400 => "The body of the request is not valid JSON.",
         404 => "No record with this identifier exists.",
@@ -173,8 +176,10 @@ fn safe_cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use chrono::DateTime;
+    use storage::base::sender::Sender;
+
+    use super::*;
 
     fn refused(problems: &[(&str, &str)]) -> LoggedRequest {
         let problems = problems.iter().map(|(code, field)| LoggedProblem {
@@ -183,7 +188,7 @@ mod tests {
         });
         LoggedRequest {
             answered_at: DateTime::UNIX_EPOCH,
-            token_id: 1,
+            sender: Sender::Token(1),
             version: "v2025.0".to_owned(),
             endpoint: "POST /trainees".to_owned(),
             method: "POST".to_owned(),

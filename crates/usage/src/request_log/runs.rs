@@ -3,6 +3,7 @@
 use adapter_kit::Label;
 use chrono::{DateTime, Utc};
 use http_kit::requests::request_id::RequestId;
+use storage::base::sender::Sender;
 use storage::observations::request_log::runs::{NewRun, RunCounts, RunKey};
 
 /// The result of a request, or of an item of a batch, for its record.
@@ -28,9 +29,9 @@ pub enum RecordResult {
 /// Identifies a run of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct OpenRunKey {
-    pub(super) token: i64,
+    pub(super) sender: Sender,
     pub(super) version: Label,
-    /// The identifier of the request with a batch; `None` for single requests.
+    /// The identifier of the request with a batch, or of an upload; `None` for single requests.
     pub(super) batch: Option<RequestId>,
 }
 
@@ -47,7 +48,7 @@ impl OpenRunKey {
     pub(super) fn stored(&self, provider_id: i64) -> RunKey {
         RunKey {
             provider_id,
-            token_id: self.token,
+            sender: self.sender,
             version: self.version.to_string(),
             batch: self.batch.as_ref().map(ToString::to_string),
         }

@@ -9,6 +9,7 @@ use futures_util::future::join;
 use storage::accounts::tokens::NewToken;
 use storage::accounts::users::Actor;
 use storage::base::cause::Cause;
+use storage::base::sender::Sender;
 use storage::base::token::Environment;
 use storage::observations::request_log::runs::RunCounts;
 use storage::observations::request_log::{RequestFilter, RequestPage};
@@ -55,7 +56,7 @@ fn observed(number: i64, status: u16) -> Observed {
     let noon: DateTime<Utc> = "2026-03-02T12:00:00Z".parse().unwrap();
     Observed {
         at: noon + TimeDelta::milliseconds(number),
-        token: 1,
+        sender: Sender::Token(1),
         version: versions::all().newest().unwrap().version.label,
         endpoint: Endpoint::Info,
         method: Method::GET,
@@ -134,7 +135,7 @@ fn rate_limited_requests_are_limited_per_token() {
         waiting(&log).add(
             1,
             Observed {
-                token,
+                sender: Sender::Token(token),
                 ..observed(number, status)
             },
         )

@@ -141,7 +141,7 @@ fn session_reaches_no_page_or_form_of_another_organisation() {
         .iter()
         .filter(|route| route.access() == Access::Operator)
         .count();
-    assert_eq!((requests, refused), (ROUTES.len() - 2, 14 + of_operators));
+    assert_eq!((requests, refused), (ROUTES.len() - 2, 17 + of_operators));
     let after = register.operate(|session| session.list_tokens(Some(UKPRN)));
     assert_eq!(after, tokens);
 }

@@ -42,7 +42,7 @@ fn plant(register: &Register, ids: impl Iterator<Item = String>) {
             .map(|(number, id)| {
                 let request = LoggedRequest {
                     answered_at: now - TimeDelta::seconds(number),
-                    token_id: token.id,
+                    sender: storage::base::sender::Sender::Token(token.id),
                     version: SERVED[0].label.to_string(),
                     endpoint: Endpoint::CreateTrainee.to_string(),
                     method: "POST".to_owned(),

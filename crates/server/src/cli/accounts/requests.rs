@@ -201,7 +201,7 @@ fn cells(request: LoggedRequest) -> [Cell; 9] {
         request.method.into(),
         request.endpoint.into(),
         request.version.into(),
-        Number(request.token_id).into(),
+        request.sender.token_id().map(Number).into(),
         item.map(Number).into(),
         request.request_id.into(),
         problems.join("; ").into(),

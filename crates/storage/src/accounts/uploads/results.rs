@@ -59,10 +59,21 @@ pub enum UploadRowKind {
     Refused,
     /// Not sent, because the trainee was changed after the check.
     ChangedMeanwhile,
+    /// About the whole file, on line 0.
+    File,
 }
 
 impl UploadRowKind {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
+        Self::Register,
+        Self::Change,
+        Self::Equal,
+        Self::Refused,
+        Self::ChangedMeanwhile,
+        Self::File,
+    ];
+    /// The kinds of the results of rows.
+    pub const OF_ROWS: [Self; 5] = [
         Self::Register,
         Self::Change,
         Self::Equal,
@@ -79,6 +90,7 @@ impl UploadRowKind {
             Self::Equal => "equal",
             Self::Refused => "refused",
             Self::ChangedMeanwhile => "changed_meanwhile",
+            Self::File => "file",
         }
     }
 

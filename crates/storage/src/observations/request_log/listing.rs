@@ -14,6 +14,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::{LoggedRequest, Outcome, read_problems};
+use crate::base::sender::Sender;
 use crate::error::StorageError;
 use crate::schema::request_log;
 use crate::session::ProviderSession;
@@ -96,7 +97,8 @@ pub struct RequestPage {
 pub(super) struct Row {
     id: i64,
     answered_at: NaiveDateTime,
-    token_id: i64,
+    token_id: Option<i64>,
+    user_id: Option<i64>,
     version: String,
     endpoint: String,
     method: String,
@@ -121,7 +123,7 @@ impl From<Row> for LoggedRequest {
     fn from(row: Row) -> Self {
         Self {
             answered_at: row.answered_at.and_utc(),
-            token_id: row.token_id,
+            sender: Sender::from_columns(row.token_id, row.user_id),
             version: row.version,
             endpoint: row.endpoint,
             method: row.method,
@@ -142,6 +144,7 @@ pub(super) fn columns() -> _ {
         request_log::id,
         request_log::answered_at,
         request_log::token_id,
+        request_log::user_id,
         request_log::version,
         request_log::endpoint,
         request_log::method,
@@ -222,7 +225,7 @@ impl ProviderSession<'_> {
             .filter(request_log::status.between(i32::from(lowest), i32::from(highest)))
             .filter(is_wanted!(endpoint, filter.endpoint.as_deref()))
             .filter(is_wanted!(version, filter.version.as_deref()))
-            .filter(is_wanted!(token_id, filter.token_id))
+            .filter(is_wanted!(token_id, filter.token_id).assume_not_null())
             .filter(is_wanted!(request_id, filter.request_id.as_deref()))
             .filter(
                 request_log::problems

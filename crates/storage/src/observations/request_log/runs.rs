@@ -1,4 +1,5 @@
-//! Runs of requests: a batch, or the single requests of one token without a pause of ten minutes.
+//! Runs of requests: a batch, the rows of an upload, or the single requests of one token without a
+//! pause of ten minutes.
 //!
 //! A run counts records by result. Accepted requests that only read are in no run. Runs are removed
 //! together with the log of their requests.
@@ -10,8 +11,9 @@ use diesel::prelude::*;
 
 use super::listing::{Row, columns};
 use super::{KEPT_DAYS, LogPosition, LoggedRequest, RequestPage};
+use crate::base::sender::Sender;
 use crate::error::StorageError;
-use crate::schema::{request_log, request_runs};
+use crate::schema::{request_log, request_runs, users};
 use crate::session::{ProviderSession, Session};
 
 /// The most runs, or requests of a run, on a page.
@@ -24,11 +26,11 @@ const PAUSE: TimeDelta = TimeDelta::minutes(10);
 pub struct RunKey {
     /// The number of the provider.
     pub provider_id: i64,
-    /// The number of the token.
-    pub token_id: i64,
+    /// The token, or the user of an upload.
+    pub sender: Sender,
     /// The label of the version.
     pub version: String,
-    /// The identifier of the request with a batch; `None` for single requests.
+    /// The identifier of the request with a batch, or of an upload; `None` for single requests.
     pub batch: Option<String>,
 }
 
@@ -98,11 +100,13 @@ pub struct NewRun {
 pub struct Run {
     /// The number of the run.
     pub id: i64,
-    /// The number of the token.
-    pub token_id: i64,
+    /// The token, or the user of an upload.
+    pub sender: Sender,
+    /// The e-mail address of the user: empty for an erased user, `None` for a token.
+    pub user_email: Option<String>,
     /// The label of the version.
     pub version: String,
-    /// The identifier of the request with the batch; `None` for single requests.
+    /// The identifier of the request with the batch, or of the upload; `None` for single requests.
     pub batch: Option<String>,
     /// When the first request was answered.
     pub started_at: DateTime<Utc>,
@@ -137,7 +141,7 @@ fn stored_batch(batch: &Option<String>) -> &str {
 
 type StoredRun = (
     i64,
-    i64,
+    (Option<i64>, Option<i64>, Option<String>),
     String,
     String,
     NaiveDateTime,
@@ -145,10 +149,12 @@ type StoredRun = (
     RunCounts,
 );
 
-fn run((id, token_id, version, batch, started_at, ended_at, counts): StoredRun) -> Run {
+fn run((id, sender, version, batch, started_at, ended_at, counts): StoredRun) -> Run {
+    let (token_id, user_id, user_email) = sender;
     Run {
         id,
-        token_id,
+        sender: Sender::from_columns(token_id, user_id),
+        user_email,
         version,
         batch: Some(batch).filter(|batch| !batch.is_empty()),
         started_at: started_at.and_utc(),
@@ -162,7 +168,11 @@ fn run((id, token_id, version, batch, started_at, ended_at, counts): StoredRun) 
 fn run_columns() -> _ {
     (
         request_runs::id,
-        request_runs::token_id,
+        (
+            request_runs::token_id,
+            request_runs::user_id,
+            users::email.nullable(),
+        ),
         request_runs::version,
         request_runs::batch,
         request_runs::started_at,
@@ -182,6 +192,16 @@ fn count_columns() -> _ {
         request_runs::checked,
         request_runs::repeated,
     )
+}
+
+/// Matches the runs of a sender. Numbers begin at 1, so 0 matches none.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn is_sent_by(sender: Sender) -> _ {
+    let token_id: i64 = sender.token_id().unwrap_or_default();
+    let user_id: i64 = sender.user_id().unwrap_or_default();
+    request_runs::token_id
+        .eq(token_id)
+        .or(request_runs::user_id.eq(user_id))
 }
 
 impl Session<'_> {
@@ -226,7 +246,7 @@ impl Session<'_> {
     fn find_run(&mut self, new: &NewRun) -> Result<Option<i64>, StorageError> {
         let RunKey {
             provider_id,
-            token_id,
+            sender,
             version,
             batch,
         } = &new.key;
@@ -234,7 +254,7 @@ impl Session<'_> {
             .filter(request_runs::provider_id.eq(provider_id))
             .filter(request_runs::ended_at.ge((new.started_at - PAUSE).naive_utc()))
             .filter(request_runs::started_at.le((new.ended_at + PAUSE).naive_utc()))
-            .filter(request_runs::token_id.eq(token_id))
+            .filter(is_sent_by(*sender))
             .filter(request_runs::version.eq(version))
             .filter(request_runs::batch.eq(stored_batch(batch)))
             .order((request_runs::ended_at.desc(), request_runs::id.desc()))
@@ -246,7 +266,8 @@ impl Session<'_> {
         let id = diesel::insert_into(request_runs::table)
             .values((
                 request_runs::provider_id.eq(new.key.provider_id),
-                request_runs::token_id.eq(new.key.token_id),
+                request_runs::token_id.eq(new.key.sender.token_id()),
+                request_runs::user_id.eq(new.key.sender.user_id()),
                 request_runs::version.eq(&new.key.version),
                 request_runs::batch.eq(stored_batch(&new.key.batch)),
                 request_runs::started_at.eq(new.started_at.naive_utc()),
@@ -292,6 +313,7 @@ impl ProviderSession<'_> {
             (position.answered_at.naive_utc(), position.id)
         });
         let rows = request_runs::table
+            .left_join(users::table)
             .filter(request_runs::provider_id.eq(self.provider().id))
             .filter(request_runs::ended_at.le(at))
             .filter(request_runs::ended_at.lt(at).or(request_runs::id.lt(id)))
@@ -313,7 +335,8 @@ impl ProviderSession<'_> {
     /// When the database does not answer.
     pub fn run(&mut self, id: i64) -> Result<Option<Run>, StorageError> {
         let found = request_runs::table
-            .find(id)
+            .left_join(users::table)
+            .filter(request_runs::id.eq(id))
             .filter(request_runs::provider_id.eq(self.provider().id))
             .select(run_columns())
             .first::<StoredRun>(self.connection)

@@ -35,7 +35,7 @@ fn at(second: i64) -> DateTime<Utc> {
 fn request(second: i64, status: u16) -> NewLoggedRequest {
     let request = LoggedRequest {
         answered_at: at(second),
-        token_id: 1,
+        sender: Sender::Token(1),
         version: "v1".to_owned(),
         endpoint: "POST /trainees".to_owned(),
         method: "POST".to_owned(),
@@ -67,7 +67,7 @@ fn with_problems(second: i64, problems: &[(&str, &str)]) -> NewLoggedRequest {
 fn other_provider_request(second: i64) -> NewLoggedRequest {
     let mut new = request(second, 422);
     new.provider_id = 2;
-    new.request.token_id = 2;
+    new.request.sender = Sender::Token(2);
     new
 }
 
@@ -177,7 +177,7 @@ fn each_filter_narrows_list() {
     other_version.request.endpoint = "GET /info".to_owned();
     register.issue_token(NEW_TOKEN).unwrap();
     let mut other_token = request(4, 404);
-    other_token.request.token_id = 3;
+    other_token.request.sender = Sender::Token(3);
     add(
         &register,
         vec![
@@ -489,7 +489,7 @@ fn invalid_position_is_rejected() {
 fn run_key(batch: Option<&str>) -> RunKey {
     RunKey {
         provider_id: 1,
-        token_id: 1,
+        sender: Sender::Token(1),
         version: "v1".to_owned(),
         batch: batch.map(str::to_owned),
     }

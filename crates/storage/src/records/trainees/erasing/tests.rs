@@ -354,7 +354,7 @@ fn logged(key: &str, trainee_id: Option<&str>) -> NewLoggedRequest {
         provider_id: 1,
         request: LoggedRequest {
             answered_at: DateTime::UNIX_EPOCH,
-            token_id: 1,
+            sender: crate::base::sender::Sender::Token(1),
             version: "v1".to_owned(),
             endpoint: "POST /trainees".to_owned(),
             method: "POST".to_owned(),

@@ -6,7 +6,6 @@
 //! what was done.
 
 use std::io::Write as _;
-use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
@@ -21,15 +20,17 @@ use http_kit::requests::body::{Body, batch_form};
 use http_kit::requests::request_id;
 use http_kit::responses::response_stream::{Reservation, Source};
 use storage::base::cause::Cause;
+use storage::base::token::TokenDigest;
 use storage::session::{Session, ValidToken};
 use usage::observation::{RecordKey, RequestObservation};
 use usage::request_log::problems::RequestProblems;
 use usage::request_log::{ObservedRequest, RecordResult};
 
-use crate::endpoints;
+use crate::dispatch::logged;
 use crate::error::{ApiError, ErrorForm};
 use crate::idempotency::IDEMPOTENT_REPLAYED;
-use crate::job::{record_token_use, run_in_transaction};
+use crate::job::record_token_use;
+use crate::parts::{PARTS_PER_REQUEST, PartOutcome, run_part};
 use crate::record_result::record_result;
 use crate::request::idempotency_key::IDEMPOTENCY_KEY;
 use crate::request::{ApiRequest, query};
@@ -39,8 +40,6 @@ use crate::state::GatewayState;
 /// The most items of a batch that are handled at once, so that it leaves room for others in the
 /// queue of writes.
 const ITEMS_AT_ONCE: usize = 8;
-/// Number of items that count as one request.
-const ITEMS_PER_REQUEST: usize = 10;
 /// The most problems that are reported of an item. Otherwise a body of ordinary size could have a
 /// reply that fits nowhere.
 const MAX_PROBLEMS: usize = 100;
@@ -51,24 +50,24 @@ const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has 
 /// left of its limit, and becomes what is left.
 ///
 /// The batch counts as one request. Each name of other versions in its items is observed once.
-pub(super) async fn handle(
+pub(crate) async fn handle(
     endpoint: Endpoint,
     state: &GatewayState,
     received: &HttpRequest,
-    request: &ApiRequest,
+    (token, request): (&TokenDigest, &ApiRequest),
     remaining: &mut Option<RemainingQuota>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let mut observation = RequestObservation::default();
     let headers = received.headers();
     let reply = async {
-        observation.token = authenticate(state, request).await?;
+        observation.token = authenticate(state, token).await?;
         query::require_known(request.refused_parameters()).map_err(ApiError::Filters)?;
         let (body, items) = request.batch_items(batch_form(headers))?;
-        let requests = u32::try_from(items.len().div_ceil(ITEMS_PER_REQUEST)).unwrap_or(u32::MAX);
+        let requests = u32::try_from(items.len().div_ceil(PARTS_PER_REQUEST)).unwrap_or(u32::MAX);
         // A reply that refuses the batch says itself what is left.
         *remaining = state
             .admission
-            .count_batch(&request.token, remaining.take(), requests)?;
+            .count_batch(token, remaining.take(), requests)?;
         let form = ErrorForm::requested(headers, endpoint);
         let token = observation.token;
         let batch = Batch {
@@ -92,9 +91,9 @@ pub(super) async fn handle(
 /// Checks the token before anything is said of the batch: it may have ended since it was last used.
 async fn authenticate(
     state: &GatewayState,
-    request: &ApiRequest,
+    token: &TokenDigest,
 ) -> Result<Option<ValidToken>, ApiError> {
-    let digest = request.token.clone();
+    let digest = token.clone();
     let job = move |session: &mut Session<'_>| {
         if let Some(opened) = session.authenticate(&digest, Cause::new("batch"))? {
             return Ok((opened.token(), !opened.token_use_is_recorded()));
@@ -109,7 +108,7 @@ async fn authenticate(
         // Otherwise each item that is only tried out would do it.
         record_token_use(
             state.store.clone(),
-            request.token.clone(),
+            token.clone(),
             request_id::for_the_log(),
         )
         .await;
@@ -189,9 +188,13 @@ impl Batch<'_> {
             problems,
             notices,
         } = item;
-        let (result, names, record) = match key.clone().filter(|_| problems.is_empty()) {
+        let PartOutcome {
+            result,
+            names,
+            record,
+        } = match key.clone().filter(|_| problems.is_empty()) {
             Some(key) => self.run(&key, data).await,
-            None => (Err(ApiError::Invalid(problems)), Vec::new(), None),
+            None => PartOutcome::refused(ApiError::Invalid(problems)),
         };
         let record_result = record_result(
             self.endpoint,
@@ -258,19 +261,11 @@ impl Batch<'_> {
         };
         state
             .request_log
-            .record(&state.store, token, observed, problems);
+            .record(&state.store, logged(token), observed, problems);
     }
 
     /// Runs an item as a separate request.
-    async fn run(
-        &self,
-        key: &str,
-        data: &str,
-    ) -> (
-        Result<ApiResponse, ApiError>,
-        Vec<&'static str>,
-        Option<RecordKey>,
-    ) {
+    async fn run(&self, key: &str, data: &str) -> PartOutcome {
         let Self {
             state,
             request,
@@ -279,20 +274,7 @@ impl Batch<'_> {
             ..
         } = *self;
         let item = request.to_item_request(endpoint, key, data, body);
-        let recorder = item.recorder(endpoint);
-        let handler = endpoints::handler(endpoint);
-        let (reply, mut observation) = run_in_transaction(
-            state,
-            endpoint,
-            handler,
-            Arc::new(item),
-            ApiResponse::counted_as_part,
-        )
-        .await;
-        let names = std::mem::take(&mut observation.names);
-        let record = observation.record.take();
-        recorder.check(&state.shadow, state.store.now(), observation, reply.is_ok());
-        (reply, names, record)
+        run_part(state, item, endpoint).await
     }
 }
 

@@ -1,0 +1,387 @@
+//! Checking and sending the rows of an uploaded file: what the person sees, and what the register
+//! stores.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use domain::TraineeField as F;
+use gateway::admission::Admission;
+use http_kit::limits::rate_limit::RateLimit;
+use serde_json::Value;
+use storage::accounts::uploads::UploadState;
+use storage::accounts::users::{Actor, SecretDigest, UserRole};
+use versions::SERVED;
+
+use super::browser::{Browser, text_after};
+use crate::api::support::register::{Setup, UKPRN};
+use crate::api::support::{Api, Body, Page, Register};
+
+const EMAIL: &str = "e@example.com";
+/// How long a test waits for the work on an upload.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn editor(register: &Register) -> Browser<'_> {
+    Browser::signed_in(register, Some(UKPRN), EMAIL, UserRole::Editor)
+}
+
+fn newest(register: &Register) -> Api<'_> {
+    register.api(SERVED.last().unwrap())
+}
+
+/// A valid trainee who differs from those with other numbers.
+fn trainee(api: &Api<'_>, number: usize) -> Body {
+    api.example()
+        .with(F::provider_trainee_id, format!("26-{number:04}"))
+        .with(F::last_name, format!("Oak{number}"))
+        .with(F::email, format!("oak{number}@example.com"))
+}
+
+/// The cells of a body by the names of their columns.
+fn cells(body: Body) -> BTreeMap<String, String> {
+    let mut cells = BTreeMap::new();
+    let Value::Object(data) = Value::from(body)["data"].take() else {
+        panic!("a body is an object");
+    };
+    for (name, value) in data {
+        let Some(records) = value.as_array() else {
+            cells.insert(name, cell(&value));
+            continue;
+        };
+        let list = name.trim_end_matches("_attributes");
+        for (place, record) in records.iter().enumerate() {
+            for (field, value) in record.as_object().unwrap() {
+                let column = format!("{list}.{}.{field}", place + 1);
+                cells.insert(column, cell(value));
+            }
+        }
+    }
+    cells
+}
+
+fn cell(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => value.to_string(),
+    }
+}
+
+/// A file with the columns of all rows.
+fn file(rows: &[BTreeMap<String, String>]) -> Vec<u8> {
+    let mut columns: Vec<&String> = rows.iter().flat_map(BTreeMap::keys).collect();
+    columns.sort();
+    columns.dedup();
+    let mut file = csv::Writer::from_writer(Vec::new());
+    file.write_record(&columns).unwrap();
+    for row in rows {
+        let cells = columns.iter().map(|column| row.get(*column));
+        file.write_record(cells.map(|cell| cell.map_or("", String::as_str)))
+            .unwrap();
+    }
+    file.into_inner().unwrap()
+}
+
+/// Uploads a file and begins its check. Returns the path of the upload.
+#[track_caller]
+fn check(browser: &Browser<'_>, file: &[u8]) -> String {
+    let stored = browser.upload(file).is(303);
+    let path = stored.header("location").unwrap().to_owned();
+    browser.send(&format!("{path}/check"), &[]).is(303);
+    path
+}
+
+/// Opens the page of an upload until no work is to be done.
+#[track_caller]
+fn finished(browser: &Browser<'_>, path: &str) -> Page {
+    let begun = Instant::now();
+    loop {
+        let page = browser.open(path).is(200);
+        if page.header("refresh").is_none() {
+            return page;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{}", page.text);
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The number of rows beside words in the list of counts.
+#[track_caller]
+fn count(page: &Page, words: &str) -> usize {
+    let shown = text_after(&page.text, &format!("<dt>{words}</dt><dd>"), "</dd>");
+    let digits = shown
+        .rsplit_once("#rows\">")
+        .map_or(shown, |(_, rest)| rest);
+    let digits: String = digits.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap()
+}
+
+/// The trainees of the provider by their keys, with their last names.
+fn registered(register: &Register) -> BTreeMap<String, String> {
+    let list = newest(register).get("/trainees?per_page=500");
+    if list.status == 404 {
+        return BTreeMap::new();
+    }
+    let list = list.is(200);
+    let trainees = list.data().as_array().unwrap().iter();
+    trainees
+        .map(|one| (cell(&one["provider_trainee_id"]), cell(&one["last_name"])))
+        .collect()
+}
+
+#[test]
+fn wrong_rows_are_corrected_and_file_equals_register() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let mut rows: Vec<_> = (0..60).map(|number| cells(trainee(&api, number))).collect();
+    let right = rows.clone();
+    for (row, (column, value)) in [
+        ("last_name", ""),
+        ("date_of_birth", "1999-02-30"),
+        ("email", "no address"),
+        ("training_route", "ZZ"),
+        ("itt_end_date", "2020-01-01"),
+        ("sex", "unknown"),
+        ("placements.1.urn", "x"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        rows[row * 8].insert(column.to_owned(), value.to_owned());
+    }
+    let path = check(&editor, &file(&rows));
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Refused"), 7, "{}", page.text);
+    assert_eq!(count(&page, "Will be registered"), 53);
+    for problem in [
+        "last_name: cannot be blank",
+        "date_of_birth: is invalid: 1999-02-30 is no day of the calendar",
+        "email: is not a valid e-mail address",
+        "training_route: &#34;ZZ&#34; is not in the list",
+        "placements.1.urn: ",
+    ] {
+        assert!(
+            page.text.contains(problem) || page.text.contains(&problem.replace("#34", "quot")),
+            "{problem} is not in {}",
+            page.text
+        );
+    }
+    assert_eq!(registered(&register), BTreeMap::new());
+
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    let report = finished(&editor, &path);
+    assert_eq!(count(&report, "Registered"), 53, "{}", report.text);
+    assert_eq!(registered(&register).len(), 53);
+
+    // The refused rows say why, and are uploaded again as a corrected file.
+    let refused = editor.open(&format!("{path}/refused.csv")).is(200).text;
+    let mut reader = csv::Reader::from_reader(refused.trim_start_matches('\u{feff}').as_bytes());
+    let header = reader.headers().unwrap().clone();
+    assert_eq!(header.iter().last(), Some("Why it was refused"));
+    let mut corrected = csv::Writer::from_writer(Vec::new());
+    corrected.write_record(&header).unwrap();
+    for record in reader.records() {
+        let record = record.unwrap();
+        let at = header
+            .iter()
+            .position(|name| name == "provider_trainee_id")
+            .unwrap();
+        let row = right
+            .iter()
+            .find(|row| row["provider_trainee_id"] == record[at].trim_start_matches('\''))
+            .unwrap();
+        let cells = header.iter().zip(record.iter());
+        corrected
+            .write_record(cells.map(|(name, cell)| match row.get(name) {
+                Some(right) => right.as_str(),
+                None if name.starts_with("placements") => "",
+                None => cell,
+            }))
+            .unwrap();
+    }
+    let path = check(&editor, &corrected.into_inner().unwrap());
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be registered"), 7, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    finished(&editor, &path);
+    let expected: BTreeMap<_, _> = right
+        .iter()
+        .map(|row| (row["provider_trainee_id"].clone(), row["last_name"].clone()))
+        .collect();
+    assert_eq!(registered(&register), expected);
+
+    // The whole file is equal to the register now.
+    let path = check(&editor, &file(&right));
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Equal to the register"), 60, "{}", page.text);
+    assert!(page.text.contains("No row of this file can be sent"));
+}
+
+#[test]
+fn change_names_user_and_shows_both_values() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let rows = "provider_trainee_id,first_names,placements.1.placement_id\r\n26-0001,Ines,\r\n";
+    let path = check(&editor, rows.as_bytes());
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be changed"), 1, "{}", page.text);
+    assert!(
+        page.text.contains("to <q>Ines</q>") && page.text.contains("first_names: from <q>"),
+        "{}",
+        page.text
+    );
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    assert_eq!(count(&finished(&editor, &path), "Changed"), 1);
+    assert_eq!(*api.read(&id).value(F::first_names), "Ines");
+    let history = register
+        .operate(move |session| session.history_of(&id))
+        .unwrap();
+    let last = history.entries.last().unwrap();
+    assert_eq!(last.by.as_deref(), Some(EMAIL));
+    register.write_request_log();
+    let runs = editor.open("/settings/requests").is(200).text;
+    assert!(
+        runs.contains("1 record: 1 changed") && runs.contains("upload by e@example.com"),
+        "{runs}"
+    );
+}
+
+#[test]
+fn trainee_changed_after_check_is_reported() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let path = check(&editor, b"provider_trainee_id,first_names\n26-0001,Ines\n");
+    finished(&editor, &path);
+    api.update(&id, Body::new(api.version).with(F::first_names, "Olga"));
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    let report = finished(&editor, &path);
+    let words = "Not sent, because changed after the check";
+    assert_eq!(count(&report, words), 1, "{}", report.text);
+    assert_eq!(*api.read(&id).value(F::first_names), "Olga");
+    let refused = editor.open(&format!("{path}/refused.csv")).is(200).text;
+    assert!(
+        refused.contains("26-0001,Ines,") && refused.contains("was changed in the register"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn column_changed_by_spreadsheet_is_repaired_on_request() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let mut rows: Vec<_> = (0..3).map(|number| cells(trainee(&api, number))).collect();
+    for (place, row) in rows.iter_mut().enumerate() {
+        row.insert(
+            "date_of_birth".to_owned(),
+            format!("{}/04/1999", place + 20),
+        );
+    }
+    let path = check(&editor, &file(&rows));
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Refused"), 3);
+    assert!(
+        page.text.contains("20/04/1999 becomes 1999-04-20"),
+        "{}",
+        page.text
+    );
+    let name = text_after(&page.text, "type=\"checkbox\" name=\"", "\"").to_owned();
+    editor
+        .send(&format!("{path}/check"), &[(name.as_str(), "on")])
+        .is(303);
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be registered"), 3, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    finished(&editor, &path);
+    assert_eq!(registered(&register).len(), 3);
+}
+
+#[test]
+fn upload_of_ended_server_continues_when_page_is_opened() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let rows: Vec<_> = (0..5).map(|number| cells(trainee(&api, number))).collect();
+    let path = check(&editor, &file(&rows));
+    finished(&editor, &path);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    // Another server has begun, and was killed.
+    let cookie = editor.cookie().unwrap();
+    let session = SecretDigest::from_text(cookie.split_once('=').unwrap().1);
+    let taken = register.operate(move |store| {
+        let by = store.signed_in(&session)?.unwrap().uploader()?;
+        let id = store.list_uploads(by)?[0].id;
+        Ok((store.take_upload_lease(by, id)?.is_some(), by, id))
+    });
+    let (is_taken, by, id) = taken;
+    assert!(is_taken);
+    editor.open(&path).is(200);
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(registered(&register), BTreeMap::new());
+    register.clock.set("2026-10-05T09:00:31Z");
+    let report = finished(&editor, &path);
+    assert_eq!(count(&report, "Registered"), 5, "{}", report.text);
+    let state = register.operate(move |session| session.find_upload(by, id));
+    assert_eq!(state.unwrap().state, UploadState::Sent);
+    assert_eq!(registered(&register).len(), 5);
+}
+
+#[test]
+fn refused_rows_are_shown_in_pages_of_twenty() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let mut rows = "provider_trainee_id,last_name\n".to_owned();
+    for number in 0..45 {
+        rows.push_str(&format!("26-{number:04},Oak\n"));
+    }
+    let path = check(&editor, rows.as_bytes());
+    let mut page = finished(&editor, &path);
+    let mut shown = Vec::new();
+    loop {
+        shown.push(page.text.matches("data-name=\"Line\"").count());
+        let Some(at) = page.text.find("\">Show more rows") else {
+            break;
+        };
+        let next = page.text[..at].rsplit_once("href=\"").unwrap().1;
+        let next = next.replace("&#38;", "&").replace("&amp;", "&");
+        page = editor.open(next.trim_end_matches("#rows")).is(200);
+    }
+    assert_eq!(shown, [20, 20, 5]);
+}
+
+#[test]
+fn upload_waits_while_rate_limit_is_used_up() {
+    let limit = RateLimit {
+        requests: NonZeroU32::new(1).unwrap(),
+        window: Duration::from_secs(2),
+    };
+    let register = Register::with_setup(Setup {
+        admission: Admission::with_limit(Some(limit)),
+        ..Setup::default()
+    });
+    let editor = editor(&register);
+    let mut rows = "last_name\n".to_owned();
+    for number in 0..20 {
+        rows.push_str(&format!("Oak{number}\n"));
+    }
+    let begun = Instant::now();
+    let path = check(&editor, rows.as_bytes());
+    assert_eq!(count(&finished(&editor, &path), "Refused"), 20);
+    assert!(begun.elapsed() > Duration::from_secs(1));
+}
+
+#[test]
+fn person_without_access_stops_upload() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let rows: Vec<_> = (0..5).map(|number| cells(trainee(&api, number))).collect();
+    let path = check(&editor, &file(&rows));
+    finished(&editor, &path);
+    register.operate(|session| {
+        session
+            .change_role(Actor::operator("o"), 1, UserRole::Viewer)
+            .map(drop)
+    });
+    editor.send(&format!("{path}/send"), &[]).is(403);
+    assert_eq!(registered(&register), BTreeMap::new());
+}

@@ -1,0 +1,204 @@
+//! Runs the rows of an uploaded file for a signed-in user: each as a request in the newest version,
+//! like an item of a batch.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::ETAG;
+use actix_web::web::Bytes;
+use adapter_kit::problems::message;
+use adapter_kit::{Endpoint, Method, Served, names};
+use domain::Lists;
+use usage::request_log::run_report::status_sentence;
+use usage::request_log::{ObservedRequest, RecordResult};
+
+use crate::error::{ApiError, ErrorForm};
+use crate::parts::{PartOutcome, run_part};
+use crate::record_result::record_result;
+use crate::request::ApiRequest;
+use crate::request::identity::UserIdentity;
+use crate::response::ApiResponse;
+use crate::state::GatewayState;
+
+/// A request for a row.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The position of the row in its file, from 0.
+    pub position: u32,
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The identifier of the trainee in the path; empty for a registration.
+    pub trainee_id: String,
+    /// The identifier of the placement or degree in the path; empty if there is none.
+    pub nested_id: String,
+    /// The body; empty for a request that reads.
+    pub body: Vec<u8>,
+    /// Whether the row is only checked.
+    pub validates_only: bool,
+    /// The entity tag that the record must have.
+    pub if_match: Option<String>,
+    /// The key under which the row is carried out at most once.
+    pub idempotency_key: Option<String>,
+}
+
+/// The outcome of a row.
+#[derive(Debug, Clone)]
+pub struct RowOutcome {
+    /// The status of the reply.
+    pub status: StatusCode,
+    /// The result for the record.
+    pub result: RecordResult,
+    /// The entity tag of the record; `None` if the row was only checked or refused.
+    pub etag: Option<String>,
+    /// The problems of a refused row, at least one.
+    pub problems: Vec<RowProblem>,
+    /// The body of the reply to an accepted row.
+    pub body: Bytes,
+}
+
+/// A problem of a refused row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowProblem {
+    /// The path of the field in the newest version, such as `placements[1].urn`; empty for a
+    /// problem of the whole row.
+    pub field: String,
+    /// The problem: a sentence, or for a field the words after its name.
+    pub words: String,
+}
+
+/// Runs a row. Sent rows are items of one run in the request log, named after the current request
+/// identifier.
+pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> RowOutcome {
+    let (position, endpoint, is_sent) = (row.position, row.endpoint, !row.validates_only);
+    let Some(request) = ApiRequest::from_row(state, user.clone(), row) else {
+        return RowOutcome::refused(StatusCode::SERVICE_UNAVAILABLE, Vec::new());
+    };
+    let served = request.served;
+    let PartOutcome { result, record, .. } = run_part(state, request, endpoint).await;
+    let record_result = record_result(endpoint, !is_sent, result.as_ref());
+    let logged = result
+        .as_ref()
+        .err()
+        .map(|error| error.logged_problems(served))
+        .unwrap_or_default();
+    let outcome = RowOutcome::new(served, state.lists, record_result, result);
+    if is_sent && !outcome.is_temporary() {
+        let observed = ObservedRequest {
+            served,
+            endpoint,
+            method: method(endpoint),
+            status: outcome.status,
+            item: Some(position),
+            result: record_result,
+            record,
+        };
+        state
+            .request_log
+            .record(&state.store, user.logged(), observed, logged);
+    }
+    outcome
+}
+
+/// The method of a request to the endpoint, as clients send it.
+fn method(endpoint: Endpoint) -> actix_web::http::Method {
+    match endpoint.method() {
+        Method::Get => actix_web::http::Method::GET,
+        Method::Post => actix_web::http::Method::POST,
+        Method::PutOrPatch => actix_web::http::Method::PATCH,
+        Method::Delete => actix_web::http::Method::DELETE,
+    }
+}
+
+impl RowOutcome {
+    fn new(
+        served: &Served,
+        lists: &Lists,
+        result: RecordResult,
+        reply: Result<ApiResponse, ApiError>,
+    ) -> Self {
+        match reply {
+            Ok(reply) => Self {
+                status: reply.status,
+                result,
+                etag: etag(&reply),
+                problems: Vec::new(),
+                body: reply.body,
+            },
+            Err(error) => {
+                let problems = problems(served, lists, &error);
+                let reply = error.reply(served, lists, ErrorForm::List);
+                Self {
+                    result,
+                    ..Self::refused(reply.status, problems)
+                }
+            }
+        }
+    }
+
+    fn refused(status: StatusCode, mut problems: Vec<RowProblem>) -> Self {
+        if problems.is_empty() {
+            problems.push(RowProblem {
+                field: String::new(),
+                words: status_sentence(status.as_u16()),
+            });
+        }
+        Self {
+            status,
+            result: RecordResult::Refused,
+            etag: None,
+            problems,
+            body: Bytes::new(),
+        }
+    }
+
+    /// Whether the row was accepted.
+    #[must_use]
+    pub fn is_accepted(&self) -> bool {
+        self.status.is_success()
+    }
+
+    /// Whether the same row may succeed later, because the register was busy.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        let is_conflict = self.status == StatusCode::CONFLICT;
+        self.status.is_server_error()
+            || is_conflict && self.result != RecordResult::AlreadyRegistered
+    }
+
+    /// Whether the record does not have the entity tag of the row.
+    #[must_use]
+    pub fn is_changed_meanwhile(&self) -> bool {
+        self.status == StatusCode::PRECONDITION_FAILED
+    }
+
+    /// Whether the user is no longer signed in, or may no longer change records.
+    #[must_use]
+    pub fn is_signed_out(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED
+    }
+}
+
+fn etag(reply: &ApiResponse) -> Option<String> {
+    let mut headers = reply.headers.iter();
+    headers
+        .find(|(name, _)| name == ETAG.as_str())
+        .map(|(_, value)| value.clone())
+}
+
+/// The problems of a refused row in the words of the version; none for errors that only have a
+/// status.
+fn problems(served: &Served, lists: &Lists, error: &ApiError) -> Vec<RowProblem> {
+    if let ApiError::Invalid(problems) = error {
+        let of_row = problems.iter().map(|problem| RowProblem {
+            field: names::path(served.version, &problem.at),
+            words: message(served.version, lists, problem),
+        });
+        return of_row.collect();
+    }
+    if let ApiError::Duplicate { fields, .. } = error {
+        let fields = fields.join(", ");
+        return vec![RowProblem {
+            field: String::new(),
+            words: format!("A trainee with the same {fields} is already registered."),
+        }];
+    }
+    Vec::new()
+}

@@ -1,0 +1,126 @@
+//! A stored file, opened for work on its rows.
+
+use adapter_kit::Versions;
+use domain::{Lists, RecordField as _, TraineeField};
+use storage::accounts::uploads::UploadRecord;
+use trainee_file::{Column, FileFault, Repair, Row, Table, TraineeRow, find_repairs};
+
+use crate::upload::codes::NewestCodes;
+use crate::upload::names;
+use crate::upload::row_details::{FileDetails, Proposal};
+
+/// The rows of a file with their columns, and what was found of the whole file.
+pub(crate) struct OpenedFile {
+    header: Vec<String>,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    /// The repairs that were not accepted.
+    pub(crate) details: FileDetails,
+}
+
+impl OpenedFile {
+    /// Reads a file, and repairs the accepted columns. Takes time by the size of the file: call it
+    /// outside of the event loop.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault`], which receiving the file has excluded.
+    pub(crate) fn read(
+        bytes: &[u8],
+        upload: &UploadRecord,
+        versions: &Versions,
+        lists: &Lists,
+    ) -> Result<Self, FileFault> {
+        let mut table = Table::read(bytes)?;
+        let columns = names::read(&names::names(versions), &upload.columns);
+        let columns: Vec<_> = columns
+            .into_iter()
+            .map(|column| column.unwrap_or(Column::Ignored))
+            .collect();
+        let accepted: Vec<String> = serde_json::from_str(&upload.repairs).unwrap_or_default();
+        let mut details = FileDetails::default();
+        for repair in find_repairs(&table, &columns, &NewestCodes { versions, lists }) {
+            let name = repair_name(&repair);
+            if accepted.contains(&name) {
+                repair.apply(&mut table);
+            } else {
+                details.proposals.push(proposal(name, repair, &table));
+            }
+        }
+        Ok(Self {
+            header: table.header,
+            columns,
+            rows: table.rows,
+            details,
+        })
+    }
+
+    /// The rows after a line.
+    pub(crate) fn rows_after(&self, line: i64) -> &[Row] {
+        let first = self.rows.partition_point(|row| line_of(row) <= line);
+        self.rows.get(first..).unwrap_or_default()
+    }
+
+    /// The row at a line.
+    pub(crate) fn row_at(&self, line: i64) -> Option<&Row> {
+        self.rows_after(line - 1)
+            .first()
+            .filter(|row| line_of(row) == line)
+    }
+
+    /// A row by its columns.
+    pub(crate) fn trainee_row(&self, row: &Row) -> TraineeRow {
+        TraineeRow::new(row, &self.columns)
+    }
+
+    /// The position of a row in the file, from 0.
+    pub(crate) fn position(&self, row: &Row) -> u32 {
+        let place = self.rows.partition_point(|other| other.line < row.line);
+        u32::try_from(place).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a row names its trainee by the key of the provider only.
+    pub(crate) fn has_provider_keys(&self) -> bool {
+        let name = provider_key_name();
+        let is_key = |column: &Column| matches!(column, Column::Field(field) if field == name);
+        self.columns.iter().any(is_key)
+    }
+
+    /// The heading of the column with a name, or else the name.
+    pub(crate) fn heading(&self, column_name: &str) -> String {
+        let place = self
+            .columns
+            .iter()
+            .position(|column| column.to_string() == column_name);
+        place
+            .and_then(|place| self.header.get(place))
+            .map_or(column_name, String::as_str)
+            .to_owned()
+    }
+}
+
+/// The first line of a row.
+pub(crate) fn line_of(row: &Row) -> i64 {
+    i64::try_from(row.line).unwrap_or(i64::MAX)
+}
+
+/// The name of the field with the key that a provider gives a trainee.
+pub(crate) fn provider_key_name() -> &'static str {
+    TraineeField::provider_trainee_id.info().name
+}
+
+/// The name of a repair in forms, and in the list of accepted repairs.
+fn repair_name(repair: &Repair) -> String {
+    format!("repair-{}-{}", repair.column + 1, repair.kind.name())
+}
+
+fn proposal(name: String, repair: Repair, table: &Table) -> Proposal {
+    Proposal {
+        name,
+        heading: table.header.get(repair.column).cloned().unwrap_or_default(),
+        sentence: repair.kind.to_string(),
+        cells: repair.cells.len(),
+        can_be_restored: repair.kind.can_be_restored(),
+        examples: repair.examples,
+    }
+}

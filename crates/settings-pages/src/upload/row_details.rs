@@ -1,0 +1,111 @@
+//! What the result of a row says, as it is sealed and shown.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use storage::accounts::uploads::{UploadResult, UploadRowKind, UploadStage};
+
+use crate::upload::sealing::{SealError, UploadKey};
+
+/// The line of the result about the whole file. Lines of rows begin at 1.
+pub(crate) const FILE_LINE: i64 = 0;
+
+/// The details of the result of a row.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct RowDetails {
+    /// The key that the provider has given the trainee, or else its identifier; may be blank.
+    pub(crate) name: String,
+    /// The trainee to change; `None` for a registration.
+    pub(crate) trainee_id: Option<String>,
+    /// The entity tag of the trainee that was compared.
+    pub(crate) etag: Option<String>,
+    /// The fields that change.
+    pub(crate) changes: Vec<CellChange>,
+    /// The reasons for refusing the row.
+    pub(crate) problems: Vec<CellProblem>,
+    /// The cells of a refused row, as they were checked.
+    pub(crate) cells: Vec<String>,
+}
+
+/// A field that changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CellChange {
+    /// The heading of the column.
+    pub(crate) heading: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+/// A problem of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CellProblem {
+    /// The heading of the column, or the name of a field without one; blank for the whole row.
+    pub(crate) heading: String,
+    pub(crate) words: String,
+}
+
+impl fmt::Display for CellProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.heading.is_empty() {
+            formatter.write_str(&self.words)
+        } else {
+            write!(formatter, "{}: {}", self.heading, self.words)
+        }
+    }
+}
+
+/// What a check found of the whole file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct FileDetails {
+    /// The columns that a spreadsheet has changed.
+    pub(crate) proposals: Vec<Proposal>,
+}
+
+/// A proposal to repair the cells of a column.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Proposal {
+    /// The name of the repair in forms, and in the list of accepted repairs.
+    pub(crate) name: String,
+    /// The heading of the column.
+    pub(crate) heading: String,
+    /// What happened.
+    pub(crate) sentence: String,
+    /// The number of cells.
+    pub(crate) cells: usize,
+    /// Whether the cells can be restored.
+    pub(crate) can_be_restored: bool,
+    /// Cells as they are, and as they become.
+    pub(crate) examples: Vec<(String, String)>,
+}
+
+/// Seals the details of the result of a line.
+pub(crate) fn seal_result(
+    key: &UploadKey,
+    (upload, stage): (i64, UploadStage),
+    (line, kind): (i64, UploadRowKind),
+    details: &impl Serialize,
+) -> Result<UploadResult, SealError> {
+    // Texts and lists of texts are always JSON.
+    let plain = serde_json::to_vec(details).unwrap_or_default();
+    Ok(UploadResult {
+        line,
+        kind,
+        content: key.seal(upload, &place(stage, line), &plain)?,
+    })
+}
+
+/// The details of a result; the default ones if it was sealed with another key.
+pub(crate) fn open_result<T: Default + DeserializeOwned>(
+    key: &UploadKey,
+    (upload, stage): (i64, UploadStage),
+    result: &UploadResult,
+) -> T {
+    key.open(upload, &place(stage, result.line), &result.content)
+        .and_then(|plain| serde_json::from_slice(&plain).ok())
+        .unwrap_or_default()
+}
+
+fn place(stage: UploadStage, line: i64) -> String {
+    format!("{} of line {line}", stage.name())
+}

@@ -1,0 +1,308 @@
+//! Checks and sends the rows of uploads, a few at a time, after the request that began it.
+//!
+//! A page of an upload whose rows are to be checked or sent starts the work, unless a server has
+//! its lease. So work that was interrupted continues when the browser, which alone has the key,
+//! shows the page again. A row is sent with an idempotency key or an entity tag, and its result is
+//! stored afterwards: a row that was sent and has no result is sent again, and has no second
+//! effect.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::rt::task::spawn_blocking;
+use actix_web::rt::time::{Instant, sleep, sleep_until};
+use actix_web::rt::{self, System};
+use futures_util::stream::{self, StreamExt as _};
+use gateway::error::ApiError;
+use gateway::parts::PARTS_PER_REQUEST;
+use gateway::parts::rows::{Row as RowRequest, RowOutcome, run_row};
+use gateway::request::identity::UserIdentity;
+use gateway::state::GatewayState;
+use http_kit::error_chain::Causes;
+use http_kit::limits::long_jobs::{LongJob, LongJobs};
+use http_kit::requests::request_id;
+use storage::accounts::uploads::{
+    UploadLease, UploadRecord, UploadResult, UploadRowKind, UploadStage,
+};
+use storage::error::{JobError, StorageError};
+use storage::session::Session;
+use trainee_file::{FileFault, Row};
+
+use crate::upload::opened_file::OpenedFile;
+use crate::upload::row_details::{FILE_LINE, seal_result};
+use crate::upload::sealing::{SealError, UploadKey};
+use crate::upload::stored_file;
+
+mod check;
+mod requests;
+mod send;
+
+/// The number of rows whose results are stored together.
+const PORTION: usize = 50;
+/// The shortest time for a portion, so that 5,000 rows take 40 s and leave most of the server to
+/// requests of the API.
+const PORTION_TIME: Duration = Duration::from_millis(400);
+/// The most rows that are checked or sent at once.
+const ROWS_AT_ONCE: usize = 4;
+/// The pauses before a row is sent again while the register is busy.
+const PAUSES: [Duration; 4] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+];
+/// The longest sleep while the rate limit is used up. The lease, which is longer, is then renewed.
+const QUOTA_PAUSE: Duration = Duration::from_secs(5);
+
+/// The work to do, with the key of the browser.
+pub(crate) struct WorkOrder {
+    pub(crate) user: UserIdentity,
+    pub(crate) upload: UploadRecord,
+    pub(crate) key: Arc<UploadKey>,
+}
+
+/// The reason that work ends before its last row.
+#[derive(Debug, thiserror::Error)]
+enum WorkEnd {
+    #[error("the server stops")]
+    Stopping,
+    #[error("the upload was deleted, or another server has its lease")]
+    LeaseLost,
+    #[error("the user is no longer signed in, or may no longer upload")]
+    SignedOut,
+    #[error("the register is busy")]
+    Busy,
+    #[error("the browser has another key, or the file is not there")]
+    NoFile,
+    #[error(transparent)]
+    Fault(#[from] FileFault),
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    #[error(transparent)]
+    Request(#[from] ApiError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Starts the work on an upload unless enough others run. It goes on after the request on the
+/// server's own thread, so that a closed connection or an ending worker does not interrupt it.
+pub(crate) async fn start(state: &GatewayState, jobs: &LongJobs, order: WorkOrder) {
+    let Some(job) = jobs.begin_upload().await else {
+        return;
+    };
+    let state = state.clone();
+    System::current().arbiter().spawn_fn(move || {
+        let name = format!("upload-{}", order.upload.id).into();
+        rt::spawn(request_id::under(name, async move {
+            if let Err(end) = run(state, order, job).await {
+                let request_id = request_id::for_the_log();
+                log::info!(request_id; "upload not finished; the page continues it: {}", Causes(&end));
+            }
+        }));
+    });
+}
+
+async fn run(state: GatewayState, order: WorkOrder, job: LongJob) -> Result<(), WorkEnd> {
+    let (by, id) = (order.user.uploader, order.upload.id);
+    let taken = state
+        .store
+        .write::<_, StorageError>(move |session| session.take_upload_lease(by, id))
+        .await?;
+    let Some(lease) = taken else {
+        return Ok(());
+    };
+    let stage = lease.stage;
+    let last = state
+        .store
+        .read::<_, StorageError>(move |session| session.last_upload_line(id, stage))
+        .await?;
+    let file = open_file(&state, &order).await?;
+    let mut work = Work {
+        state,
+        order,
+        file,
+        job,
+        lease,
+    };
+    match stage {
+        UploadStage::Check => work.check(last).await?,
+        UploadStage::Send => work.send(last).await?,
+    }
+    let lease = work.lease;
+    let finish = move |session: &mut Session<'_>| session.finish_upload_work(&lease);
+    match work.state.store.write::<_, StorageError>(finish).await? {
+        true => Ok(()),
+        false => Err(WorkEnd::LeaseLost),
+    }
+}
+
+/// Opens and reads the file.
+async fn open_file(state: &GatewayState, order: &WorkOrder) -> Result<OpenedFile, WorkEnd> {
+    let (by, id, key) = (order.user.uploader, order.upload.id, Arc::clone(&order.key));
+    let load = move |session: &mut Session<'_>| stored_file::bytes(session, by, id, &key);
+    let bytes = state.store.read::<_, StorageError>(load).await?;
+    let bytes = bytes.ok_or(WorkEnd::NoFile)?;
+    let (upload, versions, lists) = (order.upload.clone(), state.versions, state.lists);
+    let read = spawn_blocking(move || OpenedFile::read(&bytes, &upload, versions, lists));
+    Ok(read.await.map_err(|_| WorkEnd::Stopping)??)
+}
+
+impl JobError for WorkEnd {
+    fn storage_error(&self) -> Option<&StorageError> {
+        if let Self::Request(error) = self {
+            return error.storage_error();
+        }
+        if let Self::Storage(error) = self {
+            return Some(error);
+        }
+        None
+    }
+}
+
+/// The work on the rows of one upload.
+struct Work {
+    state: GatewayState,
+    order: WorkOrder,
+    file: OpenedFile,
+    job: LongJob,
+    lease: UploadLease,
+}
+
+impl Work {
+    /// Checks the rows after a line.
+    async fn check(&mut self, last: i64) -> Result<(), WorkEnd> {
+        let trainees = check::TraineesByKey::load(self).await?;
+        let rows: Vec<Row> = self.file.rows_after(last).to_vec();
+        let of_file = self.seal(FILE_LINE, UploadRowKind::File, &self.file.details)?;
+        let mut of_file = Some(of_file).filter(|_| last == FILE_LINE);
+        for portion in rows.chunks(PORTION) {
+            let began = self.begin_portion(portion.len()).await?;
+            let work = &*self;
+            let results: Vec<_> = stream::iter(portion)
+                .map(|row| check::check_row(work, &trainees, row))
+                .buffered(ROWS_AT_ONCE)
+                .collect()
+                .await;
+            self.end_portion(began, results, of_file.take()).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends the rows after a line that the check has found to register or change a trainee.
+    async fn send(&mut self, last: i64) -> Result<(), WorkEnd> {
+        let (by, id) = (self.order.user.uploader, self.order.upload.id);
+        let (mut after, mut is_first) = (last, true);
+        loop {
+            let most = i64::try_from(PORTION).unwrap_or(i64::MAX);
+            let checked = self
+                .state
+                .store
+                .read::<_, StorageError>(move |session| {
+                    session.list_upload_results(by, id, UploadStage::Check, None, after, most)
+                })
+                .await?;
+            let Some(end) = checked.last() else {
+                return Ok(());
+            };
+            after = end.line;
+            let accepted = [UploadRowKind::Register, UploadRowKind::Change];
+            let wanted: Vec<_> = checked
+                .iter()
+                .filter(|result| accepted.contains(&result.kind))
+                .collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let began = self.begin_portion(wanted.len()).await?;
+            let work = &*self;
+            let results: Vec<_> = stream::iter(wanted)
+                .map(|result| send::send_row(work, result, is_first))
+                .buffered(ROWS_AT_ONCE)
+                .collect()
+                .await;
+            self.end_portion(began, results, None).await?;
+            is_first = false;
+        }
+    }
+
+    /// Counts rows for the rate limit of the user, and waits while it is used up. Returns the time.
+    async fn begin_portion(&mut self, rows: usize) -> Result<Instant, WorkEnd> {
+        let began = Instant::now();
+        let user_id = self.order.user.uploader.user_id();
+        for _ in 0..rows.div_ceil(PARTS_PER_REQUEST) {
+            while let Err(used_up) = self.state.admission.count_user(user_id) {
+                self.store_results(Vec::new()).await?;
+                sleep(Duration::from_secs(used_up.retry_after).min(QUOTA_PAUSE)).await;
+            }
+        }
+        Ok(began)
+    }
+
+    /// Stores the results of a portion, and waits until its time is over.
+    async fn end_portion(
+        &mut self,
+        began: Instant,
+        results: Vec<Result<UploadResult, WorkEnd>>,
+        of_file: Option<UploadResult>,
+    ) -> Result<(), WorkEnd> {
+        // Rows behind one that failed have no result either, so that all are found again.
+        let mut end = Ok(());
+        let mut stored: Vec<_> = of_file.into_iter().collect();
+        for result in results {
+            match result {
+                Ok(result) => stored.push(result),
+                Err(error) => {
+                    end = Err(error);
+                    break;
+                }
+            }
+        }
+        self.store_results(stored).await?;
+        end?;
+        sleep_until(began + PORTION_TIME).await;
+        Ok(())
+    }
+
+    /// Stores results, and renews the lease.
+    async fn store_results(&mut self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
+        if self.job.is_stopping() && results.is_empty() {
+            return Err(WorkEnd::Stopping);
+        }
+        let lease = self.lease.clone();
+        let store = move |session: &mut Session<'_>| session.add_upload_results(&lease, &results);
+        let renewed = self.state.store.write::<_, StorageError>(store).await?;
+        self.lease = renewed.ok_or(WorkEnd::LeaseLost)?;
+        if self.job.is_stopping() {
+            return Err(WorkEnd::Stopping);
+        }
+        Ok(())
+    }
+
+    /// Runs a request of a row, again while the register is busy.
+    async fn run(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
+        for pause in PAUSES {
+            let outcome = run_row(&self.state, &self.order.user, row.clone()).await;
+            if outcome.is_signed_out() {
+                return Err(WorkEnd::SignedOut);
+            }
+            if !outcome.is_temporary() {
+                return Ok(outcome);
+            }
+            if self.job.is_stopping() {
+                return Err(WorkEnd::Stopping);
+            }
+            sleep(pause).await;
+        }
+        Err(WorkEnd::Busy)
+    }
+
+    fn seal(
+        &self,
+        line: i64,
+        kind: UploadRowKind,
+        details: &impl serde::Serialize,
+    ) -> Result<UploadResult, SealError> {
+        let place = (self.order.upload.id, self.lease.stage);
+        seal_result(&self.order.key, place, (line, kind), details)
+    }
+}

@@ -1,0 +1,171 @@
+//! The requests of a row.
+
+use adapter_kit::Endpoint;
+use gateway::parts::rows::Row as RowRequest;
+use serde_json::{Map, Value};
+use trainee_file::{FieldChange, LISTS, NestedChange, NestedRow, Row, TraineeRow, input};
+
+use super::Work;
+
+/// Makes the requests of a row.
+pub(super) struct Prepared<'a> {
+    work: &'a Work,
+    row: &'a Row,
+    validates_only: bool,
+}
+
+impl Work {
+    /// Prepares the requests of a row, to be checked only or sent.
+    pub(super) fn prepare<'a>(&'a self, row: &'a Row, validates_only: bool) -> Prepared<'a> {
+        Prepared {
+            work: self,
+            row,
+            validates_only,
+        }
+    }
+}
+
+impl Prepared<'_> {
+    fn request(
+        &self,
+        endpoint: Endpoint,
+        trainee_id: &str,
+        data: Map<String, Value>,
+    ) -> RowRequest {
+        let body = match data.is_empty() {
+            true => Vec::new(),
+            false => serde_json::json!({ "data": data }).to_string().into_bytes(),
+        };
+        RowRequest {
+            position: self.work.file.position(self.row),
+            endpoint,
+            trainee_id: trainee_id.to_owned(),
+            nested_id: String::new(),
+            body,
+            validates_only: self.validates_only,
+            if_match: None,
+            idempotency_key: None,
+        }
+    }
+
+    /// The key under which a part of the row is carried out once: made of the user, the digest of
+    /// the file, the line, and the part.
+    fn key(&self, part: &str) -> Option<String> {
+        let user = self.work.order.user.uploader.user_id();
+        let digest = &self.work.order.upload.file_digest;
+        let line = self.row.line;
+        (!self.validates_only).then(|| format!("upload-{user}-{digest}-{line}{part}"))
+    }
+
+    /// Registers the trainee.
+    pub(super) fn registration(&self, row: &TraineeRow) -> RowRequest {
+        RowRequest {
+            idempotency_key: self.key(""),
+            ..self.request(Endpoint::CreateTrainee, "", row.body())
+        }
+    }
+
+    /// Shows a trainee.
+    pub(super) fn show(&self, trainee_id: &str) -> RowRequest {
+        self.request(Endpoint::ShowTrainee, trainee_id, Map::new())
+    }
+
+    /// Changes fields of a trainee.
+    pub(super) fn change(
+        &self,
+        trainee_id: &str,
+        changes: &[FieldChange],
+        if_match: Option<String>,
+    ) -> RowRequest {
+        RowRequest {
+            if_match,
+            ..self.request(Endpoint::UpdateTrainee, trainee_id, cells(changes))
+        }
+    }
+
+    /// Shows the nested record that a change is about; `None` for a record to add.
+    pub(super) fn show_nested(
+        &self,
+        trainee_id: &str,
+        nested: &NestedChange,
+    ) -> Option<RowRequest> {
+        let NestedChange::Update { row, id, .. } = nested else {
+            return None;
+        };
+        let (_, show, _) = endpoints(row);
+        Some(RowRequest {
+            nested_id: id.clone(),
+            ..self.request(show, trainee_id, Map::new())
+        })
+    }
+
+    /// Adds or changes a nested record. The entity tag is that of the trainee for a record to add,
+    /// and otherwise that of the nested record.
+    pub(super) fn nested(
+        &self,
+        trainee_id: &str,
+        nested: &NestedChange,
+        if_match: Option<String>,
+    ) -> RowRequest {
+        match nested {
+            NestedChange::Add(row) => {
+                let (add, ..) = endpoints(row);
+                RowRequest {
+                    if_match,
+                    idempotency_key: self.key(&format!("-{}-{}", row.list.name, row.number)),
+                    ..self.request(add, trainee_id, row.body())
+                }
+            }
+            NestedChange::Update { row, id, changes } => {
+                let (.., update) = endpoints(row);
+                RowRequest {
+                    nested_id: id.clone(),
+                    if_match,
+                    ..self.request(update, trainee_id, cells(changes))
+                }
+            }
+        }
+    }
+}
+
+/// The nested record of a change, and its fields that change. All filled cells of a record to add
+/// are changes of blank fields.
+pub(super) fn nested_fields(nested: &NestedChange) -> (&NestedRow, Vec<FieldChange>) {
+    match nested {
+        NestedChange::Update { row, changes, .. } => (row, changes.clone()),
+        NestedChange::Add(row) => {
+            let filled = row.fields.iter().filter(|(_, cell)| !cell.is_empty());
+            let added = filled.map(|(field, cell)| FieldChange {
+                field: field.clone(),
+                shown: String::new(),
+                cell: cell.clone(),
+            });
+            (row, added.collect())
+        }
+    }
+}
+
+fn cells(changes: &[FieldChange]) -> Map<String, Value> {
+    let cells = changes.iter();
+    cells
+        .map(|change| (change.field.clone(), input(&change.cell)))
+        .collect()
+}
+
+/// The endpoints that add, show and change a record of a list.
+fn endpoints(row: &NestedRow) -> (Endpoint, Endpoint, Endpoint) {
+    let [placements, _] = LISTS;
+    if row.list == placements {
+        (
+            Endpoint::CreatePlacement,
+            Endpoint::ShowPlacement,
+            Endpoint::UpdatePlacement,
+        )
+    } else {
+        (
+            Endpoint::CreateDegree,
+            Endpoint::ShowDegree,
+            Endpoint::UpdateDegree,
+        )
+    }
+}

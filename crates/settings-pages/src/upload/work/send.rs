@@ -1,0 +1,179 @@
+//! Sends a row that the check has accepted.
+
+use gateway::parts::rows::RowOutcome;
+use serde_json::Value;
+use storage::accounts::uploads::{UploadResult, UploadRowKind, UploadStage};
+use trainee_file::{Differences, NestedChange, Row, TraineeRow, at, cell};
+
+use super::check::{cell_change, cell_problem, differences, record};
+use super::requests::{Prepared, nested_fields};
+use super::{Work, WorkEnd};
+use crate::upload::row_details::{CellChange, CellProblem, RowDetails, open_result};
+
+/// What the person reads of a row that was not sent because its trainee was changed.
+const CHANGED: &str = "The trainee was changed in the register after the check. Check the file \
+                       again to see the present values.";
+
+/// Sends the row of a result of the check. `may_be_sent` says whether an earlier server may have
+/// sent it without storing its result.
+pub(super) async fn send_row(
+    work: &Work,
+    checked: &UploadResult,
+    may_be_sent: bool,
+) -> Result<UploadResult, WorkEnd> {
+    let place = (work.order.upload.id, UploadStage::Check);
+    let mut details: RowDetails = open_result(&work.order.key, place, checked);
+    let row = work.file.row_at(checked.line).ok_or(WorkEnd::LeaseLost)?;
+    let read = work.file.trainee_row(row);
+    let kind = match details.trainee_id.clone() {
+        None => register(work, row, &read, &mut details).await?,
+        Some(id) => {
+            let sending = Sending {
+                prepared: work.prepare(row, false),
+                work,
+                trainee_id: id,
+            };
+            sending.change(&read, &mut details, may_be_sent).await?
+        }
+    };
+    if kind == UploadRowKind::ChangedMeanwhile {
+        details.problems.push(CellProblem {
+            heading: String::new(),
+            words: CHANGED.to_owned(),
+        });
+    }
+    if !details.problems.is_empty() {
+        details.cells.clone_from(&row.cells);
+    }
+    Ok(work.seal(checked.line, kind, &details)?)
+}
+
+async fn register(
+    work: &Work,
+    row: &Row,
+    read: &TraineeRow,
+    details: &mut RowDetails,
+) -> Result<UploadRowKind, WorkEnd> {
+    let outcome = work
+        .run(work.prepare(row, false).registration(read))
+        .await?;
+    for problem in &outcome.problems {
+        let column = read.column_name(&problem.field);
+        details.problems.push(cell_problem(work, &column, problem));
+    }
+    Ok(match outcome.is_accepted() {
+        true => UploadRowKind::Register,
+        false => UploadRowKind::Refused,
+    })
+}
+
+/// A row that changes a trainee.
+struct Sending<'a> {
+    work: &'a Work,
+    prepared: Prepared<'a>,
+    trainee_id: String,
+}
+
+impl Sending<'_> {
+    /// Sends what differs from the record, one part after the other, unless the record has changed
+    /// since the check.
+    async fn change(
+        &self,
+        read: &TraineeRow,
+        details: &mut RowDetails,
+        may_be_sent: bool,
+    ) -> Result<UploadRowKind, WorkEnd> {
+        let shown = self.work.run(self.prepared.show(&self.trainee_id)).await?;
+        if !shown.is_accepted() {
+            return Ok(self.refuse(details, &shown, None));
+        }
+        let current = record(&shown);
+        let found = differences(read, &current);
+        let is_checked_state = shown.etag == details.etag;
+        let is_rest = may_be_sent && self.is_rest_of(&found, &details.changes);
+        if !is_checked_state && !is_rest {
+            return Ok(UploadRowKind::ChangedMeanwhile);
+        }
+        let mut etag = shown.etag;
+        if !found.fields.is_empty() {
+            let request = self
+                .prepared
+                .change(&self.trainee_id, &found.fields, etag.take());
+            let outcome = self.work.run(request).await?;
+            if !outcome.is_accepted() {
+                return Ok(self.refuse(details, &outcome, None));
+            }
+            etag = outcome.etag;
+        }
+        for nested in &found.nested {
+            match self.send_nested(nested, etag.take()).await? {
+                Some(outcome) if outcome.is_accepted() => {}
+                Some(outcome) => return Ok(self.refuse(details, &outcome, Some(nested))),
+                None => return Ok(UploadRowKind::ChangedMeanwhile),
+            }
+        }
+        Ok(UploadRowKind::Change)
+    }
+
+    /// Adds or changes a nested record. `None` if it has changed since the check.
+    async fn send_nested(
+        &self,
+        nested: &NestedChange,
+        trainee_etag: Option<String>,
+    ) -> Result<Option<RowOutcome>, WorkEnd> {
+        let mut etag = trainee_etag;
+        if let Some(request) = self.prepared.show_nested(&self.trainee_id, nested) {
+            let shown = self.work.run(request).await?;
+            if !is_as_compared(nested, &record(&shown)) {
+                return Ok(None);
+            }
+            etag = shown.etag;
+        }
+        let request = self.prepared.nested(&self.trainee_id, nested, etag);
+        Ok(Some(self.work.run(request).await?))
+    }
+
+    /// Whether all differences are among the checked changes, so that the others were sent before.
+    fn is_rest_of(&self, found: &Differences, checked: &[CellChange]) -> bool {
+        let fields = found.fields.iter();
+        let mut left: Vec<_> = fields
+            .map(|change| cell_change(self.work, &change.field, change))
+            .collect();
+        for nested in &found.nested {
+            let (row, changes) = nested_fields(nested);
+            for change in &changes {
+                let column = row.column_name(&change.field);
+                left.push(cell_change(self.work, &column, change));
+            }
+        }
+        found.problems.is_empty() && left.iter().all(|change| checked.contains(change))
+    }
+
+    /// Adds the problems of a refused part.
+    fn refuse(
+        &self,
+        details: &mut RowDetails,
+        outcome: &RowOutcome,
+        nested: Option<&NestedChange>,
+    ) -> UploadRowKind {
+        if outcome.is_changed_meanwhile() {
+            return UploadRowKind::ChangedMeanwhile;
+        }
+        for problem in &outcome.problems {
+            let column = match nested.map(nested_fields) {
+                Some((row, _)) => row.column_name(&problem.field),
+                None => problem.field.clone(),
+            };
+            let problem = cell_problem(self.work, &column, problem);
+            details.problems.push(problem);
+        }
+        UploadRowKind::Refused
+    }
+}
+
+/// Whether the fields to change have the values that the row was compared with.
+fn is_as_compared(nested: &NestedChange, record: &Value) -> bool {
+    let (_, changes) = nested_fields(nested);
+    let mut changes = changes.iter();
+    changes.all(|change| cell(at(record, &change.field)) == change.shown)
+}

@@ -1,0 +1,132 @@
+//! The keys that a provider has given its trainees, for finding a trainee without its identifier.
+
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Nullable, Text};
+use domain::{RecordField as _, TraineeField};
+
+use super::visible;
+use crate::error::StorageError;
+use crate::schema::trainees;
+use crate::session::ProviderSession;
+
+/// The number of trainees on a page.
+const PAGE: i64 = 2_000;
+
+/// A position among the trainees of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderKeyPosition {
+    change: i64,
+    key: i64,
+}
+
+/// A trainee with a key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProviderKey {
+    /// The key, `provider_trainee_id`.
+    pub key: String,
+    /// The identifier of the trainee.
+    pub trainee_id: String,
+}
+
+/// A page of keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderKeyPage {
+    /// The keys; trainees without one are left out.
+    pub keys: Vec<ProviderKey>,
+    /// The position before the next page; `None` on the last page.
+    pub next: Option<ProviderKeyPosition>,
+}
+
+impl ProviderSession<'_> {
+    /// A page of the keys of the visible trainees, after a position; `None` for the first page. A
+    /// trainee that changes between two pages may be on both.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn provider_keys(
+        &mut self,
+        after: Option<ProviderKeyPosition>,
+    ) -> Result<ProviderKeyPage, StorageError> {
+        let (change, key) = after.map_or((i64::MIN, i64::MIN), |place| (place.change, place.key));
+        let name = TraineeField::provider_trainee_id.info().name;
+        let found = trainees::table
+            .filter(visible(self.provider().id))
+            .filter(trainees::changed_in.ge(change))
+            .filter(trainees::changed_in.gt(change).or(trainees::id.gt(key)))
+            .order((trainees::changed_in, trainees::id))
+            .limit(PAGE)
+            .select((
+                trainees::changed_in,
+                trainees::id,
+                trainees::trainee_id,
+                sql::<Nullable<Text>>("record ->> ").bind::<Text, _>(name),
+            ))
+            .load::<(i64, i64, String, Option<String>)>(self.connection)?;
+        let is_last = i64::try_from(found.len()).is_ok_and(|rows| rows < PAGE);
+        let last = found
+            .last()
+            .map(|(change, key, ..)| (*change, *key))
+            .filter(|_| !is_last);
+        let mut keys = Vec::with_capacity(found.len());
+        for (_, _, trainee_id, key) in found {
+            if let Some(key) = key {
+                keys.push(ProviderKey { key, trainee_id });
+            }
+        }
+        Ok(ProviderKeyPage {
+            keys,
+            next: last.map(|(change, key)| ProviderKeyPosition { change, key }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{State, Trainee};
+
+    use super::*;
+    use crate::base::cause::Cause;
+    use crate::session::Session;
+    use crate::testing::{Register, UKPRN};
+
+    #[test]
+    fn keys_of_own_visible_trainees_are_found() {
+        let register = Register::with_provider();
+        for (id, key) in [("one", Some("K1")), ("two", None), ("three", Some("K'2"))] {
+            let add = move |session: &mut Session<'_>| {
+                let now = session.now();
+                let trainee = Trainee {
+                    trainee_id: Some(id.to_owned()),
+                    provider_trainee_id: key.map(str::to_owned),
+                    state: Some(State::SubmittedForTrn),
+                    trainee_start_date: "2025-09-01".parse().ok(),
+                    created_at: Some(now),
+                    updated_at: Some(now),
+                    ..Trainee::default()
+                };
+                session
+                    .open_provider(UKPRN, Cause::new("test"))?
+                    .unwrap()
+                    .insert_trainee(&trainee)
+            };
+            register.write(add).unwrap();
+        }
+        let page = register
+            .read(|session| {
+                session
+                    .open_provider(UKPRN, Cause::new("test"))?
+                    .unwrap()
+                    .provider_keys(None)
+            })
+            .unwrap();
+        let keys: Vec<_> = page
+            .keys
+            .iter()
+            .map(|key| (key.key.as_str(), key.trainee_id.as_str()))
+            .collect();
+        assert_eq!(keys, [("K1", "one"), ("K'2", "three")]);
+        assert_eq!(page.next, None);
+    }
+}
