@@ -18,14 +18,14 @@ struct Line {
     time: Time,
     method: String,
     endpoint: String,
-    token: Option<i64>,
+    provider: Option<String>,
     status: u16,
     milliseconds: f64,
 }
 
-/// The token of a request, which a handler adds to its reply.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TokenNumber(pub(crate) i64);
+/// The UKPRN of a token's provider, which a handler adds to its reply.
+#[derive(Debug, Clone)]
+pub(crate) struct Provider(pub(crate) String);
 
 /// Where lines are sent to.
 #[derive(Debug, Clone)]
@@ -65,14 +65,14 @@ pub(crate) async fn log(State(log): State<AccessLog>, request: Request, next: Ne
         .extensions()
         .get::<MatchedPath>()
         .map_or_else(String::new, |path| path.as_str().to_owned());
-    let response = next.run(request).await;
-    let token = response.extensions().get::<TokenNumber>();
+    let mut response = next.run(request).await;
+    let provider = response.extensions_mut().remove::<Provider>();
     // The log ends only with the process.
     let _ = log.0.send(Line {
         time: Time::now(),
         method,
         endpoint,
-        token: token.map(|token| token.0),
+        provider: provider.map(|provider| provider.0),
         status: response.status().as_u16(),
         milliseconds: begun.elapsed().as_secs_f64() * 1e3,
     });

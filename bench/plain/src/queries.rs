@@ -7,13 +7,12 @@ use std::sync::LazyLock;
 
 use sqlx::Arguments as _;
 use sqlx::error::BoxDynError;
-use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, FromRow as _, Pool, Row as _};
 
 use super::{ARRAY, BEGIN, BYTES, Db, GROUP, KEY, LOCK};
 use crate::records::{Degree, FullTrainee, Placement, Trainee};
 use crate::registration::{Likeness, Organisations, is_school, today};
-use crate::store::{List, Session, Status, Store};
+use crate::store::{List, Status, Store};
 
 type Arguments = <Db as sqlx::Database>::Arguments;
 type Row = <Db as sqlx::Database>::Row;
@@ -36,8 +35,12 @@ static FULL: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-static FIND: LazyLock<String> =
-    LazyLock::new(|| format!("{} WHERE trainee_id = $1 AND ukprn = $2", *FULL));
+static FIND: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{} WHERE ukprn = (SELECT ukprn FROM tokens WHERE digest = $1) AND trainee_id = $2",
+        *FULL
+    )
+});
 
 static DUPLICATES: LazyLock<String> = LazyLock::new(|| {
     format!(
@@ -87,19 +90,67 @@ impl Database {
 }
 
 impl Store for Database {
-    type Session = DatabaseSession;
+    async fn provider(&self, token: &[u8]) -> sqlx::Result<Option<String>> {
+        sqlx::query_scalar("SELECT ukprn FROM tokens WHERE digest = $1")
+            .bind(token)
+            .fetch_optional(&self.reads)
+            .await
+    }
 
-    async fn session(&self, digest: &[u8]) -> sqlx::Result<Option<DatabaseSession>> {
-        let mut connection = self.reads.acquire().await?;
-        let token = sqlx::query_as("SELECT id, ukprn FROM tokens WHERE digest = $1")
-            .bind(digest)
-            .fetch_optional(&mut *connection)
+    async fn trainee(&self, token: &[u8], trainee_id: &str) -> sqlx::Result<Option<FullTrainee>> {
+        let row = sqlx::query(FIND.as_str())
+            .bind(token)
+            .bind(trainee_id)
+            .fetch_optional(&self.reads)
             .await?;
-        Ok(token.map(|(token, ukprn)| DatabaseSession {
-            connection,
-            token,
-            ukprn,
-        }))
+        row.as_ref().map(full_trainee).transpose()
+    }
+
+    async fn page(&self, token: &[u8], list: &List) -> sqlx::Result<(Vec<Trainee>, i64)> {
+        let (filter, arguments) = page_arguments(token, list).map_err(sqlx::Error::Encode)?;
+        let order = if list.is_ascending { "ASC" } else { "DESC" };
+        let sql = format!(
+            "SELECT {}, (SELECT count(*) FROM trainees WHERE {filter}) FROM trainees \
+             WHERE {filter} ORDER BY updated_at {order}, id {order} LIMIT $1 OFFSET $2",
+            Trainee::COLUMNS.join(", ")
+        );
+        let rows = sqlx::query_with(AssertSqlSafe(sql), arguments)
+            .fetch_all(&self.reads)
+            .await?;
+        let total = match rows.first() {
+            Some(row) => row.try_get(Trainee::COLUMNS.len())?,
+            None => 0,
+        };
+        let trainees = rows
+            .iter()
+            .map(Trainee::from_row)
+            .collect::<Result<_, _>>()?;
+        Ok((trainees, total))
+    }
+
+    async fn organisations(
+        &self,
+        schools: &[&str],
+        partner: Option<&str>,
+    ) -> sqlx::Result<Organisations> {
+        let mut found = Organisations::default();
+        for urn in schools {
+            let school = sqlx::query_as("SELECT name, postcode FROM schools WHERE urn = $1")
+                .bind(*urn)
+                .fetch_optional(&self.reads)
+                .await?;
+            found
+                .schools
+                .extend(school.map(|school| ((*urn).to_owned(), school)));
+        }
+        if let Some(number) = partner {
+            found.partner =
+                sqlx::query_as("SELECT urn, ukprn FROM partners WHERE urn = $1 OR ukprn = $1")
+                    .bind(number)
+                    .fetch_optional(&self.reads)
+                    .await?;
+        }
+        Ok(found)
     }
 
     async fn register(&self, new: &FullTrainee) -> sqlx::Result<Vec<FullTrainee>> {
@@ -292,87 +343,16 @@ fn array<T: serde::de::DeserializeOwned>(row: &Row, column: usize) -> sqlx::Resu
     }
 }
 
-pub(crate) struct DatabaseSession {
-    connection: PoolConnection<Db>,
-    token: i64,
-    ukprn: String,
-}
-
-impl Session for DatabaseSession {
-    fn token(&self) -> i64 {
-        self.token
-    }
-
-    fn ukprn(&self) -> &str {
-        &self.ukprn
-    }
-
-    async fn trainee(&mut self, trainee_id: &str) -> sqlx::Result<Option<FullTrainee>> {
-        let row = sqlx::query(FIND.as_str())
-            .bind(trainee_id)
-            .bind(&self.ukprn)
-            .fetch_optional(&mut *self.connection)
-            .await?;
-        row.as_ref().map(full_trainee).transpose()
-    }
-
-    async fn page(&mut self, list: &List) -> sqlx::Result<(Vec<Trainee>, i64)> {
-        let (filter, arguments) = page_arguments(&self.ukprn, list).map_err(sqlx::Error::Encode)?;
-        let order = if list.is_ascending { "ASC" } else { "DESC" };
-        let sql = format!(
-            "SELECT {}, (SELECT count(*) FROM trainees WHERE {filter}) FROM trainees \
-             WHERE {filter} ORDER BY updated_at {order}, id {order} LIMIT $1 OFFSET $2",
-            Trainee::COLUMNS.join(", ")
-        );
-        let rows = sqlx::query_with(AssertSqlSafe(sql), arguments)
-            .fetch_all(&mut *self.connection)
-            .await?;
-        let total = match rows.first() {
-            Some(row) => row.try_get(Trainee::COLUMNS.len())?,
-            None => 0,
-        };
-        let trainees = rows
-            .iter()
-            .map(Trainee::from_row)
-            .collect::<Result<_, _>>()?;
-        Ok((trainees, total))
-    }
-
-    async fn organisations(
-        &mut self,
-        schools: &[&str],
-        partner: Option<&str>,
-    ) -> sqlx::Result<Organisations> {
-        let mut found = Organisations::default();
-        for urn in schools {
-            let school = sqlx::query_as("SELECT name, postcode FROM schools WHERE urn = $1")
-                .bind(*urn)
-                .fetch_optional(&mut *self.connection)
-                .await?;
-            found
-                .schools
-                .extend(school.map(|school| ((*urn).to_owned(), school)));
-        }
-        if let Some(number) = partner {
-            found.partner =
-                sqlx::query_as("SELECT urn, ukprn FROM partners WHERE urn = $1 OR ukprn = $1")
-                    .bind(number)
-                    .fetch_optional(&mut *self.connection)
-                    .await?;
-        }
-        Ok(found)
-    }
-}
-
 /// Returns the condition of a list and the values of its statement: limit, offset, and those of
 /// the condition.
-fn page_arguments(ukprn: &str, list: &List) -> Result<(String, Arguments), BoxDynError> {
+fn page_arguments(token: &[u8], list: &List) -> Result<(String, Arguments), BoxDynError> {
     let mut arguments = Arguments::default();
     arguments.add(list.limit)?;
     arguments.add(list.offset)?;
-    arguments.add(ukprn)?;
+    arguments.add(token)?;
     arguments.add(list.academic_cycle)?;
-    let mut filter = "ukprn = $3 AND academic_cycle = $4".to_owned();
+    let provider = "(SELECT ukprn FROM tokens WHERE digest = $3)";
+    let mut filter = format!("ukprn = {provider} AND academic_cycle = $4");
     if let Some(since) = list.since {
         arguments.add(since)?;
         let _ = write!(filter, " AND updated_at >= ${}", arguments.len());

@@ -1,6 +1,5 @@
 CREATE TABLE tokens (
-    id     {key},
-    digest {bytes} NOT NULL UNIQUE, -- SHA-256 of the token
+    digest {bytes} PRIMARY KEY, -- SHA-256 of the token
     ukprn  TEXT NOT NULL
 );
 

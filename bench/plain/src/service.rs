@@ -12,10 +12,10 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::access_log::{AccessLog, TokenNumber, log};
+use crate::access_log::{AccessLog, Provider, log};
 use crate::records::{FullTrainee, Time};
 use crate::registration::{self, Body, Problem, academic_cycle, check, is_school, today};
-use crate::store::{List, Session, Status, Store};
+use crate::store::{List, Status, Store};
 use crate::views::View;
 use crate::{v2025_0, v2026_1};
 
@@ -118,9 +118,9 @@ fn json(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-fn reply(token: i64, status: StatusCode, body: &impl Serialize) -> Response {
+fn reply(ukprn: String, status: StatusCode, body: &impl Serialize) -> Response {
     let mut response = json(status, body);
-    response.extensions_mut().insert(TokenNumber(token));
+    response.extensions_mut().insert(Provider(ukprn));
     response
 }
 
@@ -129,20 +129,28 @@ pub(crate) fn digest(token: &str) -> Vec<u8> {
     Sha256::digest(token.as_bytes()).to_vec()
 }
 
-/// The session of a request's token.
-struct Authorized<S: Store>(S::Session);
+/// The digest of a request's token, which may be unknown.
+struct Token(Vec<u8>);
 
-impl<S: Store> FromRequestParts<S> for Authorized<S> {
+impl<S: Sync> FromRequestParts<S> for Token {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, store: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
         let token = parts
             .headers
             .get(AUTHORIZATION)
             .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
             .ok_or(Failure::Unauthorized)?;
-        let session = store.session(&digest(token)).await?;
-        session.map(Self).ok_or(Failure::Unauthorized)
+        Ok(Self(digest(token)))
+    }
+}
+
+/// Returns why nothing was found: the token is unknown, or there is nothing.
+async fn not_found(store: &impl Store, token: &[u8], message: &'static str) -> Failure {
+    match store.provider(token).await {
+        Ok(Some(_)) => Failure::NotFound(message),
+        Ok(None) => Failure::Unauthorized,
+        Err(error) => Failure::Database(error),
     }
 }
 
@@ -152,13 +160,16 @@ struct Data<T> {
 }
 
 async fn read<S: Store, V: View>(
-    Authorized(mut session): Authorized<S>,
+    State(store): State<S>,
+    Token(token): Token,
     Path(trainee_id): Path<String>,
 ) -> Result<Response, Failure> {
-    let found = session.trainee(&trainee_id).await?;
-    let full = found.ok_or(Failure::NotFound("trainee not found"))?;
+    let Some(full) = store.trainee(&token, &trainee_id).await? else {
+        return Err(not_found(&store, &token, "trainee not found").await);
+    };
+    let ukprn = full.trainee.ukprn.clone();
     let data = V::from(full);
-    Ok(reply(session.token(), StatusCode::OK, &Data { data }))
+    Ok(reply(ukprn, StatusCode::OK, &Data { data }))
 }
 
 #[derive(Debug, Deserialize)]
@@ -262,14 +273,16 @@ struct Meta {
 }
 
 async fn list<S: Store, V: View>(
-    Authorized(mut session): Authorized<S>,
+    State(store): State<S>,
+    Token(token): Token,
     Query(query): Query<ListQuery>,
 ) -> Result<Response, Failure> {
     let list = query.parse()?;
-    let (trainees, total_count) = session.page(&list).await?;
-    if trainees.is_empty() {
-        return Err(Failure::NotFound("no trainees found"));
-    }
+    let (trainees, total_count) = store.page(&token, &list).await?;
+    let Some(first) = trainees.first() else {
+        return Err(not_found(&store, &token, "no trainees found").await);
+    };
+    let ukprn = first.ukprn.clone();
     let page = Page {
         data: trainees.into_iter().map(V::from).collect(),
         meta: Meta {
@@ -279,7 +292,7 @@ async fn list<S: Store, V: View>(
             per_page: list.limit,
         },
     };
-    Ok(reply(session.token(), StatusCode::OK, &page))
+    Ok(reply(ukprn, StatusCode::OK, &page))
 }
 
 #[derive(Serialize)]
@@ -302,9 +315,11 @@ impl<T: View> From<Vec<FullTrainee>> for Conflict<T> {
 
 async fn create<S: Store, V: View>(
     State(store): State<S>,
-    Authorized(mut session): Authorized<S>,
+    Token(token): Token,
     body: Bytes,
 ) -> Result<Response, Failure> {
+    let ukprn = store.provider(&token).await?;
+    let ukprn = ukprn.ok_or(Failure::Unauthorized)?;
     let Body { data } = serde_json::from_slice(&body)
         .map_err(|error| Failure::BadRequest(format!("the body is not valid: {error}")))?;
     let schools: Vec<&str> = data
@@ -320,20 +335,17 @@ async fn create<S: Store, V: View>(
         .into_iter()
         .filter_map(|number| present(number.as_ref()))
         .find(|number| is_school(number));
-    let organisations = session.organisations(&schools, partner).await?;
+    let organisations = store.organisations(&schools, partner).await?;
     if partner.is_some() && organisations.partner.is_none() {
         return Err(Failure::Invalid(vec![registration::unknown_partner()]));
     }
-    let token = session.token();
-    let new = check(data, session.ukprn(), &organisations).map_err(Failure::Invalid)?;
-    // The connection that reads is free while this request waits for the one that writes.
-    drop(session);
+    let new = check(data, &ukprn, &organisations).map_err(Failure::Invalid)?;
     let duplicates = store.register(&new).await?;
     if duplicates.is_empty() {
         let data = V::from(new);
-        Ok(reply(token, StatusCode::CREATED, &Data { data }))
+        Ok(reply(ukprn, StatusCode::CREATED, &Data { data }))
     } else {
         let conflict = Conflict::<V>::from(duplicates);
-        Ok(reply(token, StatusCode::CONFLICT, &conflict))
+        Ok(reply(ukprn, StatusCode::CONFLICT, &conflict))
     }
 }

@@ -3,15 +3,32 @@
 use crate::records::{FullTrainee, Time, Trainee};
 use crate::registration::Organisations;
 
-/// A database with its pools of connections.
+/// A database with its pools of connections. A token is known by its digest. What reads for a token
+/// checks it in the same statement: without a valid token there is nothing to read.
 pub(crate) trait Store: Clone + Send + Sync + 'static {
-    type Session: Session;
+    /// Returns the UKPRN of a token's provider, or `None` if there is no such token.
+    fn provider(&self, token: &[u8]) -> impl Future<Output = sqlx::Result<Option<String>>> + Send;
 
-    /// Returns a session of the token with this digest, or `None` if there is no such token.
-    fn session(
+    fn trainee(
         &self,
-        digest: &[u8],
-    ) -> impl Future<Output = sqlx::Result<Option<Self::Session>>> + Send;
+        token: &[u8],
+        trainee_id: &str,
+    ) -> impl Future<Output = sqlx::Result<Option<FullTrainee>>> + Send;
+
+    /// Returns the trainees of a page, and the number of trainees on all pages. The number is 0 if
+    /// the page is empty.
+    fn page(
+        &self,
+        token: &[u8],
+        list: &List,
+    ) -> impl Future<Output = sqlx::Result<(Vec<Trainee>, i64)>> + Send;
+
+    /// Returns the organisations with these numbers, if they exist.
+    fn organisations(
+        &self,
+        schools: &[&str],
+        partner: Option<&str>,
+    ) -> impl Future<Output = sqlx::Result<Organisations>> + Send;
 
     /// Stores a new trainee, or returns the duplicates that are stored already.
     fn register(
@@ -29,34 +46,6 @@ pub(crate) trait Store: Clone + Send + Sync + 'static {
         tokens: Vec<(Vec<u8>, String)>,
         trainees: Vec<FullTrainee>,
     ) -> impl Future<Output = sqlx::Result<()>> + Send;
-}
-
-/// A connection that reads for a token.
-pub(crate) trait Session: Send {
-    /// The number of the token.
-    fn token(&self) -> i64;
-
-    /// The UKPRN of the token's provider.
-    fn ukprn(&self) -> &str;
-
-    fn trainee(
-        &mut self,
-        trainee_id: &str,
-    ) -> impl Future<Output = sqlx::Result<Option<FullTrainee>>> + Send;
-
-    /// Returns the trainees of a page, and the number of trainees on all pages. The number is 0 if
-    /// the page is empty.
-    fn page(
-        &mut self,
-        list: &List,
-    ) -> impl Future<Output = sqlx::Result<(Vec<Trainee>, i64)>> + Send;
-
-    /// Returns the organisations with these numbers, if they exist.
-    fn organisations(
-        &mut self,
-        schools: &[&str],
-        partner: Option<&str>,
-    ) -> impl Future<Output = sqlx::Result<Organisations>> + Send;
 }
 
 /// A page of a list.
