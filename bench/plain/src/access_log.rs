@@ -4,7 +4,7 @@
 use std::io::{self, BufWriter, Write as _};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -12,6 +12,9 @@ use axum::response::Response;
 use serde::Serialize;
 
 use crate::records::Time;
+
+/// How long lines wait for others.
+const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Serialize)]
 struct Line {
@@ -53,6 +56,8 @@ fn write_all(lines: &Receiver<Line>) -> io::Result<()> {
             out.write_all(b"\n")?;
         }
         out.flush()?;
+        // Waking this thread for each line would cost more than the line.
+        thread::sleep(PAUSE);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 
 use axum::serve::ListenerExt as _;
+use mimalloc::MiMalloc;
 use rand::distr::{Alphanumeric, SampleString as _};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,6 +23,9 @@ mod v2026_1;
 mod views;
 
 use store::Store;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const USAGE: &str = "usage: plain serve DATABASE_URL ADDRESS, or plain fill DATABASE_URL < LINES";
 

@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, FromRow as _, Pool, Row as _};
 
 use super::{ARRAY, BEGIN, BYTES, Db, GROUP, KEY, LOCK};
 use crate::records::{Degree, FullTrainee, Placement, Trainee};
-use crate::registration::{Likeness, Organisations, is_school, today};
+use crate::registration::{DuplicateKey, Organisations, is_school, today};
 use crate::store::{List, Status, Store};
 
 type Arguments = <Db as sqlx::Database>::Arguments;
@@ -154,21 +154,21 @@ impl Store for Database {
     }
 
     async fn register(&self, new: &FullTrainee) -> sqlx::Result<Vec<FullTrainee>> {
-        let likeness = Likeness::from_trainee(&new.trainee);
+        let key = DuplicateKey::from_trainee(&new.trainee);
         let mut transaction = self.writes.begin_with(BEGIN).await?;
         if let Some(lock) = LOCK {
             let trainee = &new.trainee;
             sqlx::query(lock)
                 .bind(format!(
                     "{} {} {}",
-                    trainee.ukprn, trainee.date_of_birth, likeness.last_name
+                    trainee.ukprn, trainee.date_of_birth, key.last_name
                 ))
                 .execute(&mut *transaction)
                 .await?;
         }
-        let duplicates = duplicates(&mut transaction, &new.trainee, &likeness).await?;
+        let duplicates = duplicates(&mut transaction, &new.trainee, &key).await?;
         if duplicates.is_empty() {
-            insert_trainee(&mut transaction, new, &likeness).await?;
+            insert_trainee(&mut transaction, new, &key).await?;
             transaction.commit().await?;
         }
         Ok(duplicates)
@@ -197,8 +197,8 @@ impl Store for Database {
         }
         let mut organisations = SeenOrganisations::default();
         for full in trainees {
-            let likeness = Likeness::from_trainee(&full.trainee);
-            insert_trainee(&mut transaction, &full, &likeness).await?;
+            let key = DuplicateKey::from_trainee(&full.trainee);
+            insert_trainee(&mut transaction, &full, &key).await?;
             organisations.add(full);
         }
         organisations.insert(&mut transaction).await?;
@@ -254,16 +254,16 @@ impl SeenOrganisations {
 async fn duplicates(
     connection: &mut Connection,
     trainee: &Trainee,
-    likeness: &Likeness,
+    key: &DuplicateKey,
 ) -> sqlx::Result<Vec<FullTrainee>> {
     let rows = sqlx::query(DUPLICATES.as_str())
         .bind(&trainee.ukprn)
         .bind(trainee.date_of_birth)
         .bind(&trainee.training_route)
-        .bind(likeness.academic_cycle)
-        .bind(&likeness.last_name)
-        .bind(&likeness.first_names)
-        .bind(&likeness.email)
+        .bind(key.academic_cycle)
+        .bind(&key.last_name)
+        .bind(&key.first_names)
+        .bind(&key.email)
         .fetch_all(connection)
         .await?;
     rows.iter().map(full_trainee).collect()
@@ -272,9 +272,9 @@ async fn duplicates(
 async fn insert_trainee(
     connection: &mut Connection,
     new: &FullTrainee,
-    likeness: &Likeness,
+    key: &DuplicateKey,
 ) -> sqlx::Result<()> {
-    let arguments = trainee_arguments(&new.trainee, likeness).map_err(sqlx::Error::Encode)?;
+    let arguments = trainee_arguments(&new.trainee, key).map_err(sqlx::Error::Encode)?;
     let row = sqlx::query_with(INSERT.as_str(), arguments)
         .fetch_one(&mut *connection)
         .await?;
@@ -285,13 +285,13 @@ async fn insert_trainee(
     insert_nested(connection, "degrees", Degree::COLUMNS, degrees).await
 }
 
-fn trainee_arguments(trainee: &Trainee, likeness: &Likeness) -> Result<Arguments, BoxDynError> {
+fn trainee_arguments(trainee: &Trainee, key: &DuplicateKey) -> Result<Arguments, BoxDynError> {
     let mut arguments = Arguments::default();
     trainee.add_to(&mut arguments)?;
-    arguments.add(likeness.academic_cycle)?;
-    arguments.add(&likeness.last_name)?;
-    arguments.add(&likeness.first_names)?;
-    arguments.add(&likeness.email)?;
+    arguments.add(key.academic_cycle)?;
+    arguments.add(&key.last_name)?;
+    arguments.add(&key.first_names)?;
+    arguments.add(&key.email)?;
     Ok(arguments)
 }
 

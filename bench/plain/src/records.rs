@@ -27,14 +27,14 @@ impl Serialize for Time {
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TimeVisitor)
+        deserializer.deserialize_any(TimeReader)
     }
 }
 
 /// Reads a time from a reply (text) or from an array that the database built (number).
-struct TimeVisitor;
+struct TimeReader;
 
-impl Visitor<'_> for TimeVisitor {
+impl Visitor<'_> for TimeReader {
     type Value = Time;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -22,7 +22,7 @@ const SCHOOL_DIRECT: &str = "02";
 const NO_SCHOOL: [&str; 4] = ["900000", "900010", "900020", "900030"];
 const UK: [&str; 6] = ["GB", "XF", "XG", "XH", "XI", "XK"];
 const MAX_NESTED: usize = 100;
-/// The years in which some subjects are funded without student finance, and these subjects.
+/// Years with funding without student finance, and the subjects with such funding.
 const EXCEPTION_YEARS: [i64; 2] = [2025, 2026];
 const EXCEPTION_SUBJECTS: [&str; 6] = [
     "Ancient languages",
@@ -731,14 +731,14 @@ fn degree(check: &mut Check, new: NewDegree, today: NaiveDate, now: Time) -> Deg
 
 /// What tells whether two records are of the same person on the same training.
 #[derive(Debug)]
-pub(crate) struct Likeness {
+pub(crate) struct DuplicateKey {
     pub(crate) academic_cycle: i64,
     pub(crate) last_name: String,
     pub(crate) first_names: String,
     pub(crate) email: String,
 }
 
-impl Likeness {
+impl DuplicateKey {
     pub(crate) fn from_trainee(trainee: &Trainee) -> Self {
         Self {
             academic_cycle: academic_cycle(trainee.trainee_start_date),

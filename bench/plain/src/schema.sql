@@ -84,7 +84,7 @@ CREATE TABLE trainees (
 
 CREATE INDEX trainees_by_change ON trainees (ukprn, academic_cycle, updated_at, id);
 CREATE INDEX trainees_by_state ON trainees (ukprn, academic_cycle, state, updated_at, id);
-CREATE INDEX trainees_by_likeness
+CREATE INDEX trainees_by_person
     ON trainees (ukprn, date_of_birth, training_route, academic_cycle, last_name_key);
 
 CREATE TABLE placements (

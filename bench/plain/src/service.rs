@@ -52,7 +52,7 @@ fn path<V: View>(path: &str) -> String {
     format!("/api/{}{path}", V::VERSION)
 }
 
-/// Why a request fails.
+/// A request that fails.
 enum Failure {
     Unauthorized,
     NotFound(&'static str),

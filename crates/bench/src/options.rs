@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-/// Compares a server over loopback with a limit program and with an earlier server.
+/// Compares a server over loopback with a limit program, the plain service and an earlier server.
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
     /// Server program to measure
