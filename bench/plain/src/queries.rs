@@ -233,12 +233,15 @@ impl SeenOrganisations {
 
     async fn insert(self, connection: &mut Connection) -> sqlx::Result<()> {
         for (urn, (name, postcode)) in self.schools {
-            sqlx::query("INSERT INTO schools (urn, name, postcode) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-                .bind(urn)
-                .bind(name)
-                .bind(postcode)
-                .execute(&mut *connection)
-                .await?;
+            sqlx::query(
+                "INSERT INTO schools (urn, name, postcode) VALUES ($1, $2, $3) \
+                 ON CONFLICT DO NOTHING",
+            )
+            .bind(urn)
+            .bind(name)
+            .bind(postcode)
+            .execute(&mut *connection)
+            .await?;
         }
         for (urn, ukprn) in self.partners {
             sqlx::query("INSERT INTO partners (urn, ukprn) VALUES ($1, $2) ON CONFLICT DO NOTHING")

@@ -85,7 +85,7 @@ macro_rules! table {
             fn from_row(row: &'r R) -> sqlx::Result<Self> {
                 let mut positions = 0..;
                 Ok(Self {
-                    $($column: row.try_get(positions.next().unwrap_or_default())?,)*
+                    $($column: row.try_get_unchecked(positions.next().unwrap_or_default())?,)*
                 })
             }
         }

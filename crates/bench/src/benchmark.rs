@@ -139,7 +139,7 @@ impl Benchmark {
         Ok(benchmark)
     }
 
-    /// Fills and starts the plain service, and compares its replies with those of the first register.
+    /// Fills and starts the plain service, and compares its replies with the first register's.
     fn begin_plain(
         &mut self,
         program: &Path,

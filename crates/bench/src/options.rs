@@ -39,8 +39,8 @@ pub(crate) struct Options {
         default_value = "sqlite,postgres"
     )]
     pub(crate) database: Vec<String>,
-    /// Measurements: get, list, since, copy, changes, post, nine, batch, put, start, memory; a name also
-    /// selects longer names, such as "list-gzip" for "list" [default: all]
+    /// Measurements: get, list, since, copy, changes, post, nine-to-one, batch, put, start, memory;
+    /// a name also selects longer names, such as "list-gzip" for "list" [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Also measure while a browser opens this number of settings pages per second, with the first

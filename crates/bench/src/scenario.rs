@@ -62,7 +62,7 @@ pub(crate) enum Scenario {
     /// A new trainee.
     Post,
     /// Nine reads of a trainee to one new trainee.
-    Nine,
+    NineToOne,
     /// A registration with an idempotency key, whose reply is stored.
     PostWithKey,
     /// Registrations with keys in batches.
@@ -86,7 +86,7 @@ impl Scenario {
         Self::Copy,
         Self::Changes,
         Self::Post,
-        Self::Nine,
+        Self::NineToOne,
         Self::PostWithKey,
         Self::Batch,
         Self::Put,
@@ -108,7 +108,7 @@ impl Scenario {
             Self::Copy => "copy",
             Self::Changes => "changes",
             Self::Post => "post",
-            Self::Nine => "nine",
+            Self::NineToOne => "nine-to-one",
             Self::PostWithKey => "post-key",
             Self::Batch => "batch",
             Self::Put => "put",
@@ -131,7 +131,7 @@ impl Scenario {
             Self::Copy => "Trainees copied by `next`, pages of 500, with nested records",
             Self::Changes => "Trainees copied by `/changes`, pages of 500",
             Self::Post => "New trainee with two placements and a degree",
-            Self::Nine => "Nine trainees read, one registered",
+            Self::NineToOne => "Nine reads to one new trainee",
             Self::PostWithKey => "New trainee with an `Idempotency-Key`",
             Self::Batch => "New trainees in batches of 200, with keys",
             Self::Put => "Update of one trainee field",
@@ -146,7 +146,7 @@ impl Scenario {
     pub(crate) fn writes(self) -> bool {
         [
             Self::Post,
-            Self::Nine,
+            Self::NineToOne,
             Self::PostWithKey,
             Self::Batch,
             Self::Put,
@@ -158,7 +158,7 @@ impl Scenario {
     pub(crate) fn load(self, facts: &Facts) -> Option<Load> {
         match self {
             Self::Post => Some(Load::new(vec![facts.create()], WRITERS)),
-            Self::Nine => {
+            Self::NineToOne => {
                 let read = Step::Read(self.requests(facts).into());
                 Some(Load::new(
                     nine_to_one(&read, facts.create_others()),
@@ -221,7 +221,7 @@ impl Scenario {
             Self::Status,
             Self::Since,
             Self::Post,
-            Self::Nine,
+            Self::NineToOne,
         ]
         .contains(&self)
     }
@@ -239,7 +239,7 @@ impl Scenario {
             .map(|key| get(&format!("/{key}"), "", ""))
             .collect();
         let read = Step::Read(requests.into());
-        let steps = if self == Self::Nine {
+        let steps = if self == Self::NineToOne {
             nine_to_one(&read, create)
         } else {
             vec![read]
@@ -280,7 +280,7 @@ impl Scenario {
     pub(crate) fn requests(self, facts: &Facts) -> Vec<Vec<u8>> {
         const GZIP: &str = "Accept-Encoding: gzip\r\n";
         match self {
-            Self::Get | Self::Nine => facts.trainees(&facts.newest, ""),
+            Self::Get | Self::NineToOne => facts.trainees(&facts.newest, ""),
             Self::GetOldest => facts.trainees(&facts.oldest, ""),
             Self::GetGzip => facts.trainees(&facts.newest, GZIP),
             Self::List => facts.pages(&facts.newest, 0, ""),
@@ -480,7 +480,7 @@ impl Facts {
     }
 
     /// Registrations of new trainees.
-    pub(crate) fn create(&self) -> Step {
+    fn create(&self) -> Step {
         Step::Write(self.registrations(&self.body).into())
     }
 
