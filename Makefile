@@ -4,6 +4,8 @@
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/debug/trainee-register
 # The target folder of trainee-sync, a separate workspace.
 SYNC_TARGET := $(or $(CARGO_TARGET_DIR),target)/trainee-sync
+# And of the plain service.
+PLAIN_TARGET := $(or $(CARGO_TARGET_DIR),target)/plain
 
 .PHONY: help
 help: ## Say what can be made
@@ -119,7 +121,7 @@ release: ## Build the archives, the Debian package and the image of a release (R
 	scripts/release
 
 .PHONY: bench
-bench: ## Measure the server over loopback, against a limit program and the commit before: make bench BENCH="--help"
+bench: ## Measure the server over loopback, against a limit program, a plain service and the commit before: make bench BENCH="--help"
 	scripts/bench $(BENCH)
 
 .PHONY: count-instructions
@@ -135,11 +137,13 @@ format-check:
 	cargo fmt --all --check
 	rustfmt --check fuzz/fuzz_targets/*.rs clients/rust/build.rs clients/rust/src/*.rs
 	cargo fmt --manifest-path clients/trainee-sync/Cargo.toml --check
+	cargo fmt --manifest-path bench/plain/Cargo.toml --check
 
 .PHONY: lint
 lint:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --manifest-path clients/trainee-sync/Cargo.toml --target-dir $(SYNC_TARGET) --all-targets --locked -- -D warnings
+	cargo clippy --manifest-path bench/plain/Cargo.toml --target-dir $(PLAIN_TARGET) --all-targets --locked -- -D warnings
 
 .PHONY: structure
 structure: ## Check the dependencies of crates, the length of files, wording, spelling, and links of documents

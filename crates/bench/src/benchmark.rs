@@ -13,6 +13,7 @@ use crate::load::{Load, Turn};
 use crate::options::Options;
 use crate::outcome::Outcome;
 use crate::pages::Reader;
+use crate::plain;
 use crate::process::{LOAD, all_processors, pin};
 use crate::register::{Program, Register, Server};
 use crate::scenario::{Facts, Scenario, mixed};
@@ -28,6 +29,8 @@ pub(crate) enum Target {
     Limit,
     /// The limit program with one commit per insert.
     LimitPerInsert,
+    /// The plain service over the trainees of the first register.
+    Plain,
     /// The program before.
     Before,
     /// The program with this number of trainees.
@@ -42,6 +45,7 @@ impl fmt::Display for Target {
         match self {
             Self::Limit => write!(formatter, "limit"),
             Self::LimitPerInsert => write!(formatter, "limit, one commit per insert"),
+            Self::Plain => write!(formatter, "plain"),
             Self::Before => write!(formatter, "before"),
             Self::Register(trainees) => write!(formatter, "now, {trainees} trainees"),
             Self::Pages(rate) => write!(formatter, "now, {rate} page views/s"),
@@ -65,7 +69,7 @@ pub(crate) struct Results {
 /// All targets, started, with their loads.
 pub(crate) struct Benchmark {
     limit: Option<Server>,
-    registers: Vec<(Target, Register, Facts)>,
+    registers: Vec<(Target, Register, Rc<Facts>)>,
     loads: BTreeMap<(Scenario, Target), Load>,
     sizes: Vec<usize>,
 }
@@ -118,18 +122,50 @@ impl Benchmark {
         for (target, mut register) in registers {
             register.copy()?;
             register.start()?;
-            let facts = Facts::fetch(&register)?;
+            let facts = Rc::new(Facts::fetch(&register)?);
             let loads = scenarios
                 .iter()
                 .filter_map(|scenario| Some(((*scenario, target), scenario.load(&facts)?)));
             benchmark.loads.extend(loads);
             benchmark.registers.push((target, register, facts));
         }
+        if let Some(program) = &options.plain {
+            benchmark.begin_plain(program, folder, &scenarios)?;
+        }
         // Of PostgreSQL, the program before is the measure.
         if kind == "sqlite" {
             benchmark.begin_limit(folder, &scenarios)?;
         }
         Ok(benchmark)
+    }
+
+    /// Fills and starts the plain service, and compares its replies with the first register's.
+    fn begin_plain(
+        &mut self,
+        program: &Path,
+        folder: &Path,
+        scenarios: &[Scenario],
+    ) -> Outcome<()> {
+        let (_, register, facts) = self.registers.first_mut().ok_or("no register to measure")?;
+        eprintln!("bench: filling the plain service");
+        let mut plain = plain::fill(program, register, facts, folder)?;
+        plain.copy()?;
+        plain.start()?;
+        plain::compare(register, &plain, facts, scenarios)?;
+        // The comparison has registered a trainee.
+        for register in [&mut *register, &mut plain] {
+            if register.trainees <= MAX_COPIED_TRAINEES {
+                register.copy()?;
+                register.start()?;
+            }
+        }
+        let facts = Rc::clone(facts);
+        let compared = scenarios.iter().filter(|scenario| scenario.has_plain());
+        let loads = compared
+            .filter_map(|scenario| Some(((*scenario, Target::Plain), scenario.load(&facts)?)));
+        self.loads.extend(loads);
+        self.registers.push((Target::Plain, plain, facts));
+        Ok(())
     }
 
     /// Starts the limit program with the replies of the first register.

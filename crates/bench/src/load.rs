@@ -73,6 +73,13 @@ impl Write {
         }
     }
 
+    /// Returns the request with the letters of a number.
+    pub(crate) fn request(&self, number: usize) -> Vec<u8> {
+        let mut request = Vec::new();
+        self.write(number, &mut request);
+        request
+    }
+
     fn write(&self, number: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.request);
         let places = self
@@ -222,7 +229,9 @@ impl Load {
                 connection.expected = 200;
             }
             Step::Write(writes) => {
-                let write = writes.get(number % writes.len()).ok_or("no request")?;
+                // Steps of a mixed load must not always write for the same provider.
+                let write = writes.get(number / steps % writes.len());
+                let write = write.ok_or("no request")?;
                 write.write(number, out);
                 connection.expected = write.expected;
             }

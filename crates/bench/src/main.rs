@@ -14,6 +14,7 @@ mod load;
 mod options;
 mod outcome;
 mod pages;
+mod plain;
 mod process;
 mod register;
 mod report;

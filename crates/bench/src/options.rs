@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-/// Compares a server over loopback with a limit program and with an earlier server.
+/// Compares a server over loopback with a limit program, the plain service and an earlier server.
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
     /// Server program to measure
@@ -20,6 +20,9 @@ pub(crate) struct Options {
     /// Name of the earlier server in the report
     #[arg(long, value_name = "TEXT", default_value = "the earlier program")]
     pub(crate) before_name: String,
+    /// Plain service to compare with, on a copy of the first register (bench/plain)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) plain: Option<PathBuf>,
     /// Register sizes in trainees; the first size is compared with the others
     #[arg(
         long,
@@ -36,8 +39,8 @@ pub(crate) struct Options {
         default_value = "sqlite,postgres"
     )]
     pub(crate) database: Vec<String>,
-    /// Measurements: get, list, since, copy, changes, post, batch, put, start, memory; a name also
-    /// selects longer names, such as "list-gzip" for "list" [default: all]
+    /// Measurements: get, list, since, copy, changes, post, nine-to-one, batch, put, start, memory;
+    /// a name also selects longer names, such as "list-gzip" for "list" [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Also measure while a browser opens this number of settings pages per second, with the first

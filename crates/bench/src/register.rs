@@ -19,7 +19,7 @@ use crate::outcome::Outcome;
 use crate::process::{Meter, on_server_processor, wait_for};
 
 /// Providers of a register, each with as many trainees.
-const PROVIDERS: usize = 5;
+pub(crate) const PROVIDERS: usize = 5;
 
 /// The program of a commit.
 #[derive(Debug)]
@@ -146,12 +146,12 @@ impl Program {
     }
 }
 
-fn ukprn(number: usize) -> String {
+pub(crate) fn ukprn(number: usize) -> String {
     (10_000_001 + number).to_string()
 }
 
 /// Nothing from outside decides what is measured.
-fn without_settings(command: &mut Command) -> &mut Command {
+pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -190,7 +190,9 @@ impl Server {
         let log_file = OpenOptions::new().create(true).append(true).open(log)?;
         let mut command = on_server_processor(program);
         without_settings(&mut command).args(arguments(port, operators));
-        command.stdout(Stdio::null()).stderr(log_file.try_clone()?);
+        command
+            .stdout(log_file.try_clone()?)
+            .stderr(log_file.try_clone()?);
         let begun = Instant::now();
         let process = Process::start(&mut command);
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -229,9 +231,62 @@ impl Server {
     }
 }
 
+/// What serves a register.
+pub(crate) enum Service {
+    /// The program of a commit.
+    Program(Rc<Program>),
+    /// The plain service at this path.
+    Plain(PathBuf),
+}
+
+impl Service {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Program(program) => &program.path,
+            Self::Plain(path) => path,
+        }
+    }
+
+    /// The path of operators that answers `200` as soon as the service is ready; `None` if the
+    /// service is ready when it answers.
+    fn readiness(&self) -> Option<&'static str> {
+        match self {
+            Self::Program(_) => Some("/health/ready"),
+            Self::Plain(_) => None,
+        }
+    }
+
+    /// The arguments to serve a database at two addresses, the second for operators.
+    fn arguments(&self, url: &str, listen: &str, operators: &str) -> Vec<String> {
+        let arguments: &[&str] = match self {
+            // No limits, and no registry that changes trainees by itself.
+            Self::Program(_) => &[
+                "serve",
+                "--environment",
+                "sandbox",
+                "--registry",
+                "off",
+                "--rate-limit",
+                "0",
+                "--database-url",
+                url,
+                "--listen",
+                listen,
+                "--operator-listen",
+                operators,
+            ],
+            Self::Plain(_) => &["serve", url, listen],
+        };
+        arguments
+            .iter()
+            .map(|argument| (*argument).to_owned())
+            .collect()
+    }
+}
+
 /// A register that is served, from a copy of a filled one.
 pub(crate) struct Register {
-    program: Rc<Program>,
+    service: Service,
     databases: Rc<Databases>,
     filled: String,
     copy: String,
@@ -252,18 +307,36 @@ impl Register {
     ) -> Outcome<Self> {
         let filled = program.filled(databases, trainees)?;
         let tokens = program.tokens(&databases.url(&filled))?;
-        let (program, databases) = (Rc::clone(program), Rc::clone(databases));
-        let (copy, log) = (format!("copy_{name}"), folder.join(format!("{name}.log")));
+        let program = Rc::clone(program);
         Ok(Self {
-            program,
-            databases,
+            service: Service::Program(program),
+            databases: Rc::clone(databases),
             filled,
-            copy,
-            log,
+            copy: format!("copy_{name}"),
+            log: folder.join(format!("{name}.log")),
             trainees,
             tokens,
             server: None,
         })
+    }
+
+    /// A register with the trainees and tokens of another one, in the database `filled` of the
+    /// plain service.
+    pub(crate) fn new_plain(program: &Path, filled: &str, other: &Self, folder: &Path) -> Self {
+        Self {
+            service: Service::Plain(program.to_owned()),
+            databases: Rc::clone(&other.databases),
+            filled: filled.to_owned(),
+            copy: "copy_plain".to_owned(),
+            log: folder.join("plain.log"),
+            trainees: other.trainees,
+            tokens: other.tokens.clone(),
+            server: None,
+        }
+    }
+
+    pub(crate) fn databases(&self) -> &Databases {
+        &self.databases
     }
 
     /// The register as it was filled.
@@ -276,35 +349,18 @@ impl Register {
     pub(crate) fn start(&mut self) -> Outcome<()> {
         self.stop();
         let (url, database) = (self.databases.url(&self.copy), self.databases.server());
+        let service = &self.service;
         let server = Server::start(
-            &self.program.path,
+            service.path(),
             &self.log,
             database,
-            Some("/health/ready"),
+            service.readiness(),
             |port, operators| {
-                // No limits, and no registry that changes trainees by itself.
-                let serve = [
-                    "serve",
-                    "--environment",
-                    "sandbox",
-                    "--registry",
-                    "off",
-                    "--rate-limit",
-                    "0",
-                ];
                 let (listen, operators) = (
                     format!("127.0.0.1:{port}"),
                     format!("127.0.0.1:{operators}"),
                 );
-                let places = [
-                    "--database-url",
-                    &url,
-                    "--listen",
-                    &listen,
-                    "--operator-listen",
-                    &operators,
-                ];
-                serve.into_iter().chain(places).map(str::to_owned).collect()
+                service.arguments(&url, &listen, &operators)
             },
         )?;
         self.server = Some(server);
@@ -313,6 +369,9 @@ impl Register {
 
     /// A link that signs an admin of the first provider in.
     pub(crate) fn invite(&self) -> Outcome<String> {
+        let Service::Program(program) = &self.service else {
+            return Err("the plain service has no settings pages".into());
+        };
         let (url, ukprn) = (self.databases.url(&self.copy), ukprn(0));
         let invite = [
             "user",
@@ -324,8 +383,7 @@ impl Register {
             "--email",
             "bench@example.com",
         ];
-        self.program
-            .run(&[&invite[..], &["--settings-url", "http://localhost"]].concat())
+        program.run(&[&invite[..], &["--settings-url", "http://localhost"]].concat())
     }
 
     pub(crate) fn stop(&mut self) {

@@ -53,11 +53,13 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
         &[
             "Request",
             "Limit",
+            "Plain",
             "Before",
             "Now",
-            "Now / limit",
-            "Now / before",
-            "Processor time: limit, before, now",
+            "Now : limit",
+            "Now : plain",
+            "Now : before",
+            "Processor time: limit, plain, before, now",
             "p50, p99: now",
         ],
         Scenario::ALL.into_iter().filter_map(|scenario| {
@@ -68,12 +70,13 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
                     .map(Vec::as_slice)
                     .unwrap_or_default()
             };
-            let (limit, before, now) = (turns(Target::Limit), turns(Target::Before), turns(first));
+            let (limit, plain) = (turns(Target::Limit), turns(Target::Plain));
+            let (before, now) = (turns(Target::Before), turns(first));
             let rate = |turns: &[Turn]| {
                 median(turns, |turn| turn.rate)
                     .map_or(ABSENT.to_owned(), |rate| format!("{rate:.0}/s"))
             };
-            let processor = [limit, before, now]
+            let processor = [limit, plain, before, now]
                 .map(|turns| shown(median(turns, |turn| turn.processor), 1))
                 .join(", ");
             let times = [median(now, |turn| turn.p50), median(now, |turn| turn.p99)]
@@ -81,14 +84,17 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
                 .join(", ");
             let ratios = [
                 ratio(now, limit, |turn| turn.rate),
+                ratio(now, plain, |turn| turn.rate),
                 ratio(now, before, |turn| turn.rate),
             ];
-            let [of_limit, of_before] = ratios;
+            let [of_limit, of_plain, of_before] = ratios;
             let cells = [
                 rate(limit),
+                rate(plain),
                 rate(before),
                 rate(now),
                 of_limit,
+                of_plain,
                 of_before,
                 format!("{processor} µs"),
                 format!("{times} ms"),
@@ -142,7 +148,7 @@ fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
     let heading = |target| match target {
         Target::Register(size) => format!("{size} trainees"),
         Target::Pages(rate) => format!("During {rate} page views/s"),
-        Target::Limit | Target::LimitPerInsert | Target::Before => String::new(),
+        Target::Limit | Target::LimitPerInsert | Target::Plain | Target::Before => String::new(),
     };
     let headings = [
         "Request",
@@ -206,7 +212,7 @@ fn resources(out: &mut String, results: &Results) {
         .sizes
         .iter()
         .map(|size| Target::Register(*size))
-        .chain([Target::Before]);
+        .chain([Target::Plain, Target::Before]);
     let rows = targets.filter_map(|target| {
         let starts = results
             .starts

@@ -1,5 +1,6 @@
 //! The requests that are measured.
 
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 use chrono::{Datelike as _, Utc};
@@ -60,6 +61,8 @@ pub(crate) enum Scenario {
     Changes,
     /// A new trainee.
     Post,
+    /// Nine reads of a trainee to one new trainee.
+    NineToOne,
     /// A registration with an idempotency key, whose reply is stored.
     PostWithKey,
     /// Registrations with keys in batches.
@@ -69,7 +72,7 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Get,
         Self::GetOldest,
         Self::GetGzip,
@@ -83,6 +86,7 @@ impl Scenario {
         Self::Copy,
         Self::Changes,
         Self::Post,
+        Self::NineToOne,
         Self::PostWithKey,
         Self::Batch,
         Self::Put,
@@ -104,6 +108,7 @@ impl Scenario {
             Self::Copy => "copy",
             Self::Changes => "changes",
             Self::Post => "post",
+            Self::NineToOne => "nine-to-one",
             Self::PostWithKey => "post-key",
             Self::Batch => "batch",
             Self::Put => "put",
@@ -126,6 +131,7 @@ impl Scenario {
             Self::Copy => "Trainees copied by `next`, pages of 500, with nested records",
             Self::Changes => "Trainees copied by `/changes`, pages of 500",
             Self::Post => "New trainee with two placements and a degree",
+            Self::NineToOne => "Nine reads to one new trainee",
             Self::PostWithKey => "New trainee with an `Idempotency-Key`",
             Self::Batch => "New trainees in batches of 200, with keys",
             Self::Put => "Update of one trainee field",
@@ -138,13 +144,27 @@ impl Scenario {
 
     /// Whether trainees are registered or changed.
     pub(crate) fn writes(self) -> bool {
-        [Self::Post, Self::PostWithKey, Self::Batch, Self::Put].contains(&self)
+        [
+            Self::Post,
+            Self::NineToOne,
+            Self::PostWithKey,
+            Self::Batch,
+            Self::Put,
+        ]
+        .contains(&self)
     }
 
     /// The load on a register, if that has what is asked for.
     pub(crate) fn load(self, facts: &Facts) -> Option<Load> {
         match self {
             Self::Post => Some(Load::new(vec![facts.create()], WRITERS)),
+            Self::NineToOne => {
+                let read = Step::Read(self.requests(facts).into());
+                Some(Load::new(
+                    nine_to_one(&read, facts.create_others()),
+                    READERS,
+                ))
+            }
             Self::PostWithKey => Some(Load::new(vec![facts.create_with_key()], WRITERS)),
             Self::Batch | Self::Copy | Self::Changes if !facts.has_additions => None,
             Self::Copy | Self::Changes => {
@@ -188,25 +208,43 @@ impl Scenario {
         .contains(&self)
     }
 
+    /// Whether the plain service has what is asked for: no compression, keys, batches and changes,
+    /// and no updates.
+    pub(crate) fn has_plain(self) -> bool {
+        [
+            Self::Get,
+            Self::GetOldest,
+            Self::List,
+            Self::ListOldest,
+            Self::Middle,
+            Self::Deep,
+            Self::Status,
+            Self::Since,
+            Self::Post,
+            Self::NineToOne,
+        ]
+        .contains(&self)
+    }
+
     /// The load on a limit program that is filled with [`Scenario::replies`].
     pub(crate) fn load_on_limit(self, facts: &Facts, commits: CommitMode) -> Load {
+        let path = format!("{}?{}", commits.path(), facts.created_bytes);
+        let create = Write::create(post(&path, "", "", &facts.body));
+        let create = Step::Write(Rc::new([create]));
         if self == Self::Post {
-            let request = post(
-                &format!("{}?{}", commits.path(), facts.created_bytes),
-                "",
-                "",
-                &facts.body,
-            );
-            return Load::new(
-                vec![Step::Write(Rc::new([Write::create(request)]))],
-                WRITERS,
-            );
+            return Load::new(vec![create], WRITERS);
         }
         let requests: Vec<_> = self
             .keys(self.requests(facts).len())
             .map(|key| get(&format!("/{key}"), "", ""))
             .collect();
-        Load::new(vec![Step::Read(requests.into())], READERS)
+        let read = Step::Read(requests.into());
+        let steps = if self == Self::NineToOne {
+            nine_to_one(&read, create)
+        } else {
+            vec![read]
+        };
+        Load::new(steps, READERS)
     }
 
     /// The bodies of the replies to all requests that read, under the keys that a limit program is
@@ -216,11 +254,7 @@ impl Scenario {
         facts: &Facts,
         client: &mut Client,
     ) -> Outcome<Vec<(i64, Vec<u8>)>> {
-        let requests = if self.writes() {
-            Vec::new()
-        } else {
-            self.requests(facts)
-        };
+        let requests = self.requests(facts);
         let replies = self
             .keys(requests.len())
             .zip(&requests)
@@ -242,10 +276,11 @@ impl Scenario {
         (first..).take(count)
     }
 
-    fn requests(self, facts: &Facts) -> Vec<Vec<u8>> {
+    /// The requests that read.
+    pub(crate) fn requests(self, facts: &Facts) -> Vec<Vec<u8>> {
         const GZIP: &str = "Accept-Encoding: gzip\r\n";
         match self {
-            Self::Get => facts.trainees(&facts.newest, ""),
+            Self::Get | Self::NineToOne => facts.trainees(&facts.newest, ""),
             Self::GetOldest => facts.trainees(&facts.oldest, ""),
             Self::GetGzip => facts.trainees(&facts.newest, GZIP),
             Self::List => facts.pages(&facts.newest, 0, ""),
@@ -260,6 +295,13 @@ impl Scenario {
             Self::Post | Self::PostWithKey | Self::Batch | Self::Put => Vec::new(),
         }
     }
+}
+
+/// Nine times one step, and then the other.
+fn nine_to_one(read: &Step, write: Step) -> Vec<Step> {
+    let mut steps = vec![read.clone(); 9];
+    steps.push(write);
+    steps
 }
 
 /// The mixed load for the measurement of memory: of 20 requests, 14 read a trainee, 2 a page, 1 the
@@ -289,11 +331,12 @@ pub(crate) fn mixed(facts: &Facts) -> Load {
 /// What a client has to know of a register to ask it.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    newest: String,
+    /// The path of the newest version.
+    pub(crate) newest: String,
     oldest: String,
     providers: Vec<Provider>,
     /// The body of a registration, with letters to be replaced.
-    body: String,
+    pub(crate) body: String,
     /// Bytes of the reply to such a body.
     created_bytes: usize,
     /// Whether there are batches, links and changes.
@@ -436,14 +479,23 @@ impl Facts {
         self.providers.iter().map(of).collect()
     }
 
+    /// Registrations of new trainees.
     fn create(&self) -> Step {
+        Step::Write(self.registrations(&self.body).into())
+    }
+
+    /// Registrations of persons whom [`Facts::create`] does not register.
+    fn create_others(&self) -> Step {
+        Step::Write(self.registrations(&self.body_of_others("Nine")).into())
+    }
+
+    /// A registration for each provider.
+    pub(crate) fn registrations(&self, body: &str) -> Vec<Write> {
         let path = format!("{}/trainees", self.newest);
-        Step::Write(
-            self.providers
-                .iter()
-                .map(|of| Write::create(post(&path, &of.token, "", &self.body)))
-                .collect(),
-        )
+        self.providers
+            .iter()
+            .map(|provider| Write::create(post(&path, &provider.token, "", body)))
+            .collect()
     }
 
     fn create_with_key(&self) -> Step {
@@ -513,9 +565,7 @@ impl Provider {
                 .unwrap_or(0)
         };
         let (mut trainees, mut largest) = (Vec::new(), (0, 0));
-        // The academic years of invented trainees, and some around them.
-        let this_year = Utc::now().year();
-        for cycle in this_year - 8..=this_year + 2 {
+        for cycle in academic_cycles() {
             // An empty list is a 404.
             let Ok(first) = page(format!("academic_cycle={cycle}&per_page=500")) else {
                 continue;
@@ -583,16 +633,24 @@ fn copy(client: &mut Client, token: &str, path: String) -> Outcome<Vec<Vec<u8>>>
             break;
         }
         requests.push(request);
-        let links = head
-            .lines()
-            .find_map(|line| line.strip_prefix("link: "))
-            .unwrap_or_default();
-        let link = links
-            .split(", ")
-            .find(|link| link.ends_with("rel=\"next\""));
-        next = link.and_then(|link| Some(link.strip_prefix('<')?.split('>').next()?.to_owned()));
+        next = next_page(&head);
     }
     Ok(requests)
+}
+
+/// Returns the path of the next page that the head of a reply names, if there is one.
+pub(crate) fn next_page(head: &str) -> Option<String> {
+    let links = head.lines().find_map(|line| line.strip_prefix("link: "))?;
+    let link = links
+        .split(", ")
+        .find(|link| link.ends_with("rel=\"next\""))?;
+    Some(link.strip_prefix('<')?.split('>').next()?.to_owned())
+}
+
+/// The academic years of invented trainees, and some around them.
+pub(crate) fn academic_cycles() -> RangeInclusive<i32> {
+    let this_year = Utc::now().year();
+    this_year - 8..=this_year + 2
 }
 
 /// A text of each record in a list.

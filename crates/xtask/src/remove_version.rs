@@ -131,7 +131,7 @@ fn describe_rest(version: &Version, only_used: &str, sources: &Sources) -> Vec<S
     }
     report.push(format!("{label} is removed."));
     let mut named = [
-        sources.below(&["crates"], ".rs"),
+        sources.below(&["crates", "bench/plain/src"], ".rs"),
         sources.below(&["crates", "docs"], ".md"),
     ]
     .concat();

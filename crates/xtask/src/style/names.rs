@@ -62,7 +62,12 @@ const DECLARATIONS: &[&str] = &[
 ];
 
 /// Where names are declared.
-const CODE: &[&str] = &["crates", "fuzz/fuzz_targets", "clients/trainee-sync/src"];
+const CODE: &[&str] = &[
+    "crates",
+    "fuzz/fuzz_targets",
+    "clients/trainee-sync/src",
+    "bench/plain/src",
+];
 /// Where the names of files count.
 const FILES: &[&str] = &[
     "crates",
@@ -70,6 +75,7 @@ const FILES: &[&str] = &[
     "docs",
     "scripts",
     "clients/trainee-sync/src",
+    "bench/plain/src",
 ];
 
 /// The names of items, files and metrics that are coined.
