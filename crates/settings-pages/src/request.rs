@@ -9,5 +9,5 @@ pub(crate) mod multipart;
 pub(crate) mod page;
 pub(crate) mod page_request;
 pub(crate) mod receive;
-pub(crate) mod wanted_page;
 pub(crate) mod uploaded_file;
+pub(crate) mod wanted_page;

@@ -13,7 +13,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use super::{LoggedRequest, Outcome, read_problems};
+use super::entry::{LoggedRequest, Outcome, read_problems};
 use crate::base::sender::Sender;
 use crate::error::StorageError;
 use crate::schema::request_log;

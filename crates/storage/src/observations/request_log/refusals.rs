@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 
-use super::read_problems;
+use super::entry::read_problems;
 use crate::error::StorageError;
 use crate::observations::usage::Seen;
 use crate::schema::request_log;

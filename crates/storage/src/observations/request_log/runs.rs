@@ -9,8 +9,9 @@ use std::ops::AddAssign;
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
+use super::entry::{KEPT_DAYS, LoggedRequest};
+use super::listing::{LogPosition, RequestPage};
 use super::listing::{Row, columns};
-use super::{KEPT_DAYS, LogPosition, LoggedRequest, RequestPage};
 use crate::base::sender::Sender;
 use crate::error::StorageError;
 use crate::schema::{request_log, request_runs, users};
