@@ -12,13 +12,16 @@ use crate::store::Store;
 /// Vacuums the tables that an erasure changes. Each statement runs separately, since VACUUM cannot
 /// run in a transaction. Indexes are always cleaned, statistics that contain values of rows are
 /// renewed, and tables are not truncated, because truncation would block other sessions.
-const POSTGRES: [&str; 6] = [
+const POSTGRES: [&str; 9] = [
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) trainees",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) changes",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) replies",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) placement_schools",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) users",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) invitations",
+    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) uploads",
+    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) upload_parts",
+    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) upload_results",
 ];
 
 /// How much space is reclaimed.
