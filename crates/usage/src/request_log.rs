@@ -256,11 +256,17 @@ impl RequestLog {
         while !runs.is_empty() {
             let rest = runs.split_off(runs.len().min(BATCH));
             if let Err(error) = waiting.write_runs(store, &runs).await {
+                let mut dropped = 0;
                 if error.is_repeatable() {
                     waiting.put_back_runs(runs);
+                } else {
+                    // The requests of these runs would fail again, and block later ones.
+                    let before = requests.len();
+                    requests.retain(|(provider, one)| !is_in_run(*provider, one, &runs));
+                    dropped = before - requests.len();
                 }
                 waiting.put_back_runs(rest);
-                count_dropped(waiting.put_back(requests));
+                count_dropped(dropped + waiting.put_back(requests));
                 return Err(error);
             }
             runs = rest;
@@ -307,6 +313,15 @@ pub async fn write(log: &RequestLog, store: &Store) {
     if let Err(error) = log.flush(store).await {
         log::warn!("request log entries not written: {}", Causes(&error));
     }
+}
+
+/// Whether a request of a provider counts in one of the runs.
+fn is_in_run(provider: i64, request: &Observed, runs: &[(i64, OpenRunKey, OpenRun)]) -> bool {
+    let Some(key) = request.run_key() else {
+        return false;
+    };
+    runs.iter()
+        .any(|(of_run, known, _)| *of_run == provider && *known == key)
 }
 
 fn count_dropped(requests: usize) {
