@@ -14,7 +14,6 @@ use http_kit::limits::rate_limit::{RateLimitScope, RemainingQuota};
 use http_kit::requests::authentication;
 use http_kit::requests::preferences::{Preferences, VALIDATE_ONLY};
 use http_kit::responses::response_stream::Source;
-use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
 use storage::session::ValidToken;
 use usage::observation::{RecordKey, RequestObservation};
@@ -25,6 +24,7 @@ use crate::error::{ApiError, ErrorForm};
 use crate::job::run_in_transaction;
 use crate::parts::batch;
 use crate::record_result::record_result;
+use crate::request::identity::logged;
 use crate::request::{ApiRequest, PathIds};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
@@ -231,11 +231,6 @@ async fn admit(
     access_log::identify(request, headers.token);
     headers.remaining = admitted?;
     Ok(())
-}
-
-/// The provider and the sender of a request with a token, for the request log.
-pub(crate) fn logged(token: ValidToken) -> (i64, Sender) {
-    (token.provider_id, Sender::Token(token.id))
 }
 
 /// What the client is warned of when its token expires soon.

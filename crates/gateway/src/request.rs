@@ -32,17 +32,18 @@ use usage::observation::Observer;
 use usage::recorder::UsageRecorder;
 
 use crate::error::{ApiError, PreconditionError};
-use crate::parts::rows::Row;
 use crate::rendered_lists::RenderedLists;
 use crate::request::idempotency_key::{Key, KeyDigests, MalformedKey};
 use crate::request::identity::{Identity, UserIdentity};
 use crate::request::query::UnknownParameter;
+use crate::request::row::Row;
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
 pub mod idempotency_key;
 pub mod identity;
 pub mod query;
+pub mod row;
 
 /// The identifiers in a path; empty where it has none.
 #[derive(Debug, Clone)]

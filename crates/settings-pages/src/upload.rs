@@ -17,3 +17,4 @@ pub(crate) mod stored_file;
 pub(crate) mod templates;
 pub(crate) mod uploads;
 pub(crate) mod work;
+pub(crate) mod work_order;

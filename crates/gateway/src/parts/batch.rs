@@ -26,13 +26,13 @@ use usage::observation::{RecordKey, RequestObservation};
 use usage::request_log::problems::RequestProblems;
 use usage::request_log::{ObservedRequest, RecordResult};
 
-use crate::dispatch::logged;
 use crate::error::{ApiError, ErrorForm};
 use crate::idempotency::IDEMPOTENT_REPLAYED;
 use crate::job::record_token_use;
 use crate::parts::{PARTS_PER_REQUEST, PartOutcome, run_part};
 use crate::record_result::record_result;
 use crate::request::idempotency_key::IDEMPOTENCY_KEY;
+use crate::request::identity::logged;
 use crate::request::{ApiRequest, query};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;

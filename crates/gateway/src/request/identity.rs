@@ -4,7 +4,7 @@ use storage::accounts::uploads::Uploader;
 use storage::accounts::users::{SecretDigest, SignedIn};
 use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
-use storage::session::Session;
+use storage::session::{Session, ValidToken};
 
 use crate::error::ApiError;
 
@@ -45,4 +45,9 @@ impl UserIdentity {
         let user = Sender::User(self.uploader.user_id());
         (self.uploader.provider_id(), user)
     }
+}
+
+/// The provider and the sender of a request with a token, for the request log.
+pub(crate) fn logged(token: ValidToken) -> (i64, Sender) {
+    (token.provider_id, Sender::Token(token.id))
 }

@@ -10,7 +10,7 @@ use crate::limits::concurrency_limit::{ConcurrencyLimit, Permit};
 
 /// The number of concurrent jobs of operators, and how many more may wait.
 const AT_ONCE: (usize, usize) = (1, 0);
-/// Like `AT_ONCE`, for uploads, each of which holds a file in memory.
+/// Like `AT_ONCE`, for uploads. Each holds a file in memory.
 const UPLOADS_AT_ONCE: (usize, usize) = (2, 0);
 /// How long one waits for its turn; with none that waits, not at all.
 const MAX_WAIT: Duration = Duration::ZERO;

@@ -11,7 +11,7 @@ use crate::program::support::{Server, Workplace, execute, texts, wait_until};
 use crate::program::users;
 
 const UKPRN: &str = "10012345";
-/// The number of rows of the file, of which a server stores the results of 50 at a time.
+/// The number of rows of the file. A server stores the results of 50 rows at a time.
 const ROWS: usize = 200;
 /// The keys of the registered trainees.
 const KEYS: &str = "SELECT record ->> 'provider_trainee_id' AS text FROM trainees \

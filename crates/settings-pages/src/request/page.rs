@@ -24,7 +24,7 @@ use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
 use crate::upload::sealing::SealError;
-use crate::upload::work::WorkOrder;
+use crate::upload::work_order::WorkOrder;
 
 /// The header that makes a browser open another page at once, like a link on the page (HTML,
 /// section 7.11).

@@ -17,7 +17,7 @@ use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 use crate::upload::row_details::{FILE_LINE, FileDetails, Proposal, RowDetails, open_result};
 use crate::upload::sealing::UploadKey;
-use crate::upload::work::WorkOrder;
+use crate::upload::work_order::WorkOrder;
 use crate::upload::{columns, names};
 
 /// The most rows on a page.

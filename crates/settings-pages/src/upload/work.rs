@@ -15,23 +15,22 @@ use actix_web::rt::{self, System};
 use futures_util::stream::{self, StreamExt as _};
 use gateway::error::ApiError;
 use gateway::parts::PARTS_PER_REQUEST;
-use gateway::parts::rows::{Row as RowRequest, RowOutcome, run_row};
-use gateway::request::identity::UserIdentity;
+use gateway::parts::rows::{RowOutcome, run_row};
+use gateway::request::row::Row as RowRequest;
 use gateway::state::GatewayState;
 use http_kit::error_chain::Causes;
 use http_kit::limits::long_jobs::{LongJob, LongJobs};
 use http_kit::requests::request_id;
-use storage::accounts::uploads::{
-    UploadLease, UploadRecord, UploadResult, UploadRowKind, UploadStage,
-};
+use storage::accounts::uploads::{UploadLease, UploadResult, UploadRowKind, UploadStage};
 use storage::error::{JobError, StorageError};
 use storage::session::Session;
 use trainee_file::{FileFault, Row};
 
 use crate::upload::opened_file::OpenedFile;
 use crate::upload::row_details::{FILE_LINE, seal_result};
-use crate::upload::sealing::{SealError, UploadKey};
+use crate::upload::sealing::SealError;
 use crate::upload::stored_file;
+use crate::upload::work_order::WorkOrder;
 
 mod check;
 mod requests;
@@ -53,13 +52,6 @@ const PAUSES: [Duration; 4] = [
 ];
 /// The longest sleep while the rate limit is used up. The lease, which is longer, is then renewed.
 const QUOTA_PAUSE: Duration = Duration::from_secs(5);
-
-/// The work to do, with the key of the browser.
-pub(crate) struct WorkOrder {
-    pub(crate) user: UserIdentity,
-    pub(crate) upload: UploadRecord,
-    pub(crate) key: Arc<UploadKey>,
-}
 
 /// The reason that work ends before its last row.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! The requests of a row.
 
 use adapter_kit::Endpoint;
-use gateway::parts::rows::Row as RowRequest;
+use gateway::request::row::Row as RowRequest;
 use serde_json::{Map, Value};
 use trainee_file::{FieldChange, LISTS, NestedChange, NestedRow, Row, TraineeRow, input};
 
@@ -48,8 +48,8 @@ impl Prepared<'_> {
         }
     }
 
-    /// The key under which a part of the row is carried out once: made of the user, the digest of
-    /// the file, the line, and the part.
+    /// The idempotency key of a part of the row: made of the user, the digest of the file, the line,
+    /// and the part.
     fn key(&self, part: &str) -> Option<String> {
         let user = self.work.order.user.uploader.user_id();
         let digest = &self.work.order.upload.file_digest;

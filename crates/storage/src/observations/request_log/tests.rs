@@ -3,7 +3,7 @@
 use super::runs::RunCounts;
 use super::*;
 use crate::accounts::tokens::NewToken;
-use crate::accounts::users::Actor;
+use crate::accounts::users::{Actor, NewInvitation, Origin, SecretDigest, UserRole};
 use crate::base::cause::Cause;
 use crate::observations::usage::Seen;
 use crate::session::ProviderSession;
@@ -540,6 +540,61 @@ fn pause_of_more_than_ten_minutes_starts_another_run() {
         runs(&register),
         [(at(1201), at(1201), 1), (at(0), at(600), 3)]
     );
+}
+
+#[test]
+fn rows_of_upload_are_a_run_of_their_user() {
+    let register = two_providers();
+    let user = register
+        .write(|session| {
+            let new = NewInvitation {
+                provider_ukprn: Some(UKPRN),
+                email: "a@example.com",
+                role: UserRole::Editor,
+            };
+            let invited = session.invite_user(Actor::operator("o"), new)?;
+            let digest = SecretDigest::from_text(invited.secret.reveal());
+            let cookie = SecretDigest::from_text("cookie");
+            session.accept_invitation(&digest, &cookie, None, Origin::default())?;
+            Ok(session.list_users(Some(UKPRN))?[0].id)
+        })
+        .unwrap();
+    let of_user = RunKey {
+        sender: Sender::User(user),
+        ..run_key(Some("upload-1"))
+    };
+    for second in [0, 60] {
+        let mut run = run_at(second, Some("upload-1"));
+        run.key = of_user.clone();
+        let mut refused = request(second, 422);
+        refused.request.sender = Sender::User(user);
+        refused.run = Some(of_user.clone());
+        let entries = NewLogEntries {
+            runs: vec![run, run_at(second, None)],
+            requests: vec![refused],
+        };
+        add_entries(&register, entries);
+    }
+    let page = in_provider(&register, |session| session.runs(None));
+    let found: Vec<_> = page
+        .runs
+        .iter()
+        .map(|run| (run.sender, run.user_email.as_deref(), run.counts.refused))
+        .collect();
+    let expected = [
+        (Sender::Token(1), None, 2),
+        (Sender::User(user), Some("a@example.com"), 2),
+    ];
+    assert_eq!(found, expected);
+    let logged = in_provider(&register, |session| {
+        session.requests(&RequestFilter::default(), None)
+    });
+    assert_eq!(logged.requests[0].sender, Sender::User(user));
+    let of_token = RequestFilter {
+        token_id: Some(1),
+        ..RequestFilter::default()
+    };
+    assert_eq!(ids(&register, &of_token), Vec::<String>::new());
 }
 
 #[test]

@@ -86,7 +86,6 @@ impl ProviderSession<'_> {
 mod tests {
     use domain::{State, Trainee};
 
-    use super::*;
     use crate::base::cause::Cause;
     use crate::session::Session;
     use crate::testing::{Register, UKPRN};
