@@ -12,13 +12,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use chrono::{NaiveDateTime, TimeDelta};
 use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 
 use self::entry::stored_problems;
 use self::runs::{NewRun, RunKey};
-use crate::base::sender::Sender;
 use crate::error::StorageError;
 use crate::records::erasure;
 use crate::schema::{providers, request_log};
