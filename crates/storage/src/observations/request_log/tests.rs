@@ -1,10 +1,13 @@
 //! Tests adding, finding, counting and removing requests.
 
+use chrono::{DateTime, Utc};
+
 use super::runs::RunCounts;
 use super::*;
 use crate::accounts::tokens::NewToken;
 use crate::accounts::users::{Actor, NewInvitation, Origin, SecretDigest, UserRole};
 use crate::base::cause::Cause;
+use crate::base::sender::Sender;
 use crate::observations::usage::Seen;
 use crate::session::ProviderSession;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
