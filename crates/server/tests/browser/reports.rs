@@ -45,20 +45,19 @@ fn rejected_request_of_the_night_is_found_in_three_steps() {
         browser.open(&format!("{}/settings", server.origin));
         wait_for_title(&browser, "Overview");
 
-        // First: the requests, with what was refused most.
-        browser.tab_to("Requests");
+        // First: what was sent.
+        browser.tab_to("Imports");
         browser.enter();
-        wait_for_title(&browser, "Requests");
-        // Second: those that were refused alike.
-        browser.tab_to("1 requests with this problem");
-        browser.press(ENTER);
-        browser.wait_until("location.search.includes('outcome=refused')");
+        wait_for_title(&browser, "Imports and refusals");
+        // Second: the records that were refused.
+        browser.tab_to(&browser.read("document.querySelector('main th a').textContent"));
+        browser.enter();
+        wait_for_title(&browser, "Refused records of");
         let found = browser.text("main");
         let field = Trainee::inputs(SERVED[0]).name_of(F::first_names).unwrap();
         for words in [
-            "POST /trainees",
-            "422",
-            "blank",
+            "1 record: 1 refused",
+            "A required value is missing.",
             field,
             &SERVED[0].label.to_string(),
         ] {
@@ -66,7 +65,7 @@ fn rejected_request_of_the_night_is_found_in_three_steps() {
         }
         assert!(!found.contains("Night"), "{found}");
         // Third: what it means.
-        browser.tab_to(&format!("blank {field}"));
+        browser.tab_to("A required value is missing.");
         browser.press(ENTER);
         browser.wait_until(
             "location.pathname.startsWith('/docs') && document.readyState === 'complete'",

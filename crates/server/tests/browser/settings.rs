@@ -183,7 +183,7 @@ fn axe_finds_nothing_on_settings_pages_and_none_scrolls_sideways() {
     submit("/upload", "Error: Upload trainees", "");
     submit("/upload", "Columns of upload 1", CHOOSE_FILE);
     // The request is there when the server has written it.
-    for (page, shown) in [("/requests", "main td"), ("/usage", "main svg")] {
+    for (page, shown) in [("/requests/search", "main td"), ("/usage", "main svg")] {
         open_until(
             &browser,
             &server,
@@ -198,7 +198,8 @@ fn axe_finds_nothing_on_settings_pages_and_none_scrolls_sideways() {
         "/tokens/1/rotate",
         "/tokens/1/revoke",
         "/requests",
-        "/requests?outcome=refused&status=x",
+        "/requests/search",
+        "/requests/search?outcome=refused&status=x",
         "/usage",
         "/readiness",
         "/people",
