@@ -2,6 +2,7 @@
 //! and shutdown.
 
 pub mod inspection;
+pub mod large_blocks;
 pub mod maintenance;
 pub mod operator_listener;
 pub mod readiness;

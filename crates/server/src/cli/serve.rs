@@ -48,7 +48,7 @@ use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
 use crate::operations::startup::{self, clock};
-use crate::operations::{maintenance, serve};
+use crate::operations::{large_blocks, maintenance, serve};
 use crate::sandbox::demo::{self, DemoSites};
 
 /// The default address and port for clients.
@@ -244,6 +244,7 @@ impl Serve {
             .require_operator_pages(environment, self.has_operator_listener())?;
         log::info!("environment: {environment}");
         self.prepare(&store, environment)?;
+        large_blocks::keep_large_blocks();
         let listener = startup::listen(&self.listen, "--listen")?;
         let placement = self.settings.placement(environment);
         let issuer = self
