@@ -177,7 +177,7 @@ fn wrong_rows_are_corrected_and_file_equals_register() {
     let refused = editor.open(&format!("{path}/refused.csv")).is(200).text;
     let mut reader = csv::Reader::from_reader(refused.trim_start_matches('\u{feff}').as_bytes());
     let header = reader.headers().unwrap().clone();
-    assert_eq!(header.iter().last(), Some("Why it was refused"));
+    assert_eq!(header.iter().next_back(), Some("Why it was refused"));
     let mut corrected = csv::Writer::from_writer(Vec::new());
     corrected.write_record(&header).unwrap();
     for record in reader.records() {
