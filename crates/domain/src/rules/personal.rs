@@ -1,5 +1,6 @@
 //! Personal details: age, e-mail address and identifiers.
 
+use crate::fields::field::Field;
 use crate::problem::ProblemKind;
 use crate::records::candidate::Candidate;
 use crate::records::context::Context;
@@ -66,6 +67,13 @@ fn email(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
         .as_deref()
         .is_some_and(|email| !is_email(email));
     found_if(wrong, F::email, || ProblemKind::NotEmail)
+}
+
+/// Returns the numbers of characters that a field can have; `None` if only a maximum is set, or
+/// nothing.
+#[must_use]
+pub fn exact_lengths(field: Field) -> Option<&'static [usize]> {
+    (field == F::agency_id.into()).then_some(AGENCY_ID_LENGTHS)
 }
 
 fn agency_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {

@@ -33,6 +33,7 @@ impl WantedPage {
             |character: u8| character.is_ascii_alphanumeric() || b"-_.~%?=&/".contains(&character);
         let is_page = !below.is_empty()
             && !below.starts_with("sign-in")
+            && !below.starts_with('/')
             && !below.contains("//")
             && address.len() <= MAX_CHARS
             && below.bytes().all(is_plain);

@@ -4,6 +4,7 @@
 use adapter_kit::wire::{WireNested, WireRecord};
 use adapter_kit::{ApiVersion, Versions};
 use domain::fields::field::Codes as FieldCodes;
+use domain::rules::personal::exact_lengths;
 use domain::{Field, Kind, Lists, RecordField as _, Trainee, for_each_nested};
 use trainee_file::{CellKind, Codes, List};
 
@@ -41,6 +42,9 @@ impl Codes for NewestCodes<'_> {
         let Some(field) = self.field(list, field) else {
             return CellKind::Text;
         };
+        if let Some(lengths) = exact_lengths(field) {
+            return CellKind::Digits(lengths);
+        }
         let info = field.info();
         match (info.kind, info.codes) {
             (Kind::Date, _) => CellKind::Date,

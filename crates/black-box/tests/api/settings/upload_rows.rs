@@ -298,6 +298,27 @@ fn column_changed_by_spreadsheet_is_repaired_on_request() {
 }
 
 #[test]
+fn lost_zeros_of_identifiers_are_repaired_on_request() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let mut row = cells(trainee(&api, 0));
+    let id = row["agency_id"].clone();
+    let shortened = id.strip_prefix('0').unwrap().to_owned();
+    row.insert("agency_id".to_owned(), shortened.clone());
+    let path = check(&editor, &file(&[row]));
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Refused"), 1);
+    let repair = format!("{shortened} becomes {id}");
+    assert!(page.text.contains(&repair), "{}", page.text);
+    let name = text_after(&page.text, "type=\"checkbox\" name=\"", "\"").to_owned();
+    editor
+        .send(&format!("{path}/check"), &[(name.as_str(), "on")])
+        .is(303);
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be registered"), 1, "{}", page.text);
+}
+
+#[test]
 fn upload_of_ended_server_continues_when_page_is_opened() {
     let register = Register::start();
     let (api, editor) = (newest(&register), editor(&register));
