@@ -107,7 +107,7 @@ struct Problem {
     field: String,
     message: String,
     code: String,
-    remedy: &'static str,
+    remedy: String,
     /// The page with the accepted codes of the field.
     code_list: Option<String>,
 }
@@ -464,10 +464,13 @@ impl Outcome {
                 .located
                 .map(|located| (located.code, located.field))
                 .unwrap_or_default();
-            let remedy = Code::ALL
-                .iter()
-                .find(|known| known.name() == code)
-                .map_or("", |code| code.remedy());
+            // A note about the value, such as the code that takes its place, says more than the code
+            // of the problem.
+            let note = translation.notices.iter().find(|note| note.path == field);
+            let remedy = match (note, Code::ALL.iter().find(|known| known.name() == code)) {
+                (Some(note), Some(Code::UnknownCode)) => note.message.clone(),
+                (_, known) => known.map_or("", |code| code.remedy()).to_owned(),
+            };
             Problem {
                 field,
                 code_list: code_list(translation.to, &problem.message),

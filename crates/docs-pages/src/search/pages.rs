@@ -17,12 +17,18 @@ pub(super) struct SearchPage {
 }
 
 /// The settings of an organisation: the path below `/settings`, the title and the content.
-const SETTINGS: [(&str, &str, &str); 8] = [
+const SETTINGS: [(&str, &str, &str); 9] = [
     (
         "/requests",
         "Imports and refusals",
         "Your recent requests: which records of an import were refused, and what is wrong with \
          them. You can download refused rows as a CSV file.",
+    ),
+    (
+        "/upload",
+        "Upload trainees",
+        "Register and change trainees with a CSV file from a spreadsheet. You can download a \
+         template, check the rows, and send them.",
     ),
     (
         "/tokens",

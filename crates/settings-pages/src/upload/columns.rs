@@ -28,9 +28,10 @@ struct ColumnsPage {
     frame: Frame,
     faults: Faults,
     upload: UploadRecord,
-    columns: Vec<ColumnLine>,
-    /// The number of columns without a name.
-    missing: usize,
+    /// The columns without a name, or with a faulty one.
+    unnamed: Vec<ColumnLine>,
+    /// The other columns.
+    named: Vec<ColumnLine>,
     /// The names to choose from.
     offered: Vec<String>,
 }
@@ -149,24 +150,25 @@ fn page(
     names: &Names,
     faults: Faults,
 ) -> ColumnsPage {
-    let mut columns = Vec::with_capacity(head.header.len());
-    for (place, heading) in head.header.iter().enumerate() {
-        columns.push(ColumnLine {
+    let lines = head
+        .header
+        .iter()
+        .enumerate()
+        .map(|(place, heading)| ColumnLine {
             field: field(place),
             heading: heading.clone(),
             examples: head.examples_below(place),
             name: assigned.get(place).cloned().unwrap_or_default(),
         });
-    }
+    let (unnamed, named) = lines.partition(|line: &ColumnLine| {
+        line.name.is_empty() || faults.message(&line.field).is_some()
+    });
     ColumnsPage {
         frame: Frame::new(request, context.signed_in, SettingsSection::Upload),
         faults,
         upload,
-        missing: columns
-            .iter()
-            .filter(|column| column.name.is_empty())
-            .count(),
-        columns,
+        unnamed,
+        named,
         offered: names::offered(names),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use gateway::request::identity::UserIdentity;
+use http_kit::paths;
 use storage::accounts::uploads::{
     UploadCount, UploadRecord, UploadResult, UploadRowKind, UploadStage, UploadState,
 };
@@ -52,6 +53,8 @@ struct ResultsPage {
     to_send: i64,
     has_refused: bool,
     proposals: Vec<Proposal>,
+    /// The documentation of the version of the rows, if this listener serves it.
+    documents: Option<String>,
     /// The names of the repairs that were accepted before.
     accepted: Vec<String>,
     /// The words for the listed rows.
@@ -250,8 +253,11 @@ fn results(
             address: address(upload.id, one.0, one.1),
         });
     }
+    let frame = Frame::new(request, context.signed_in, SettingsSection::Upload);
+    let newest = request.versions.newest().filter(|_| frame.has_documents);
     Ok(ResultsPage {
-        frame: Frame::new(request, context.signed_in, SettingsSection::Upload),
+        documents: newest.map(|newest| paths::documentation(newest.version.label)),
+        frame,
         is_sent,
         counts,
         to_send: sum(&counted, Check, &[Register, Change]),

@@ -46,7 +46,7 @@ fn editor_uploads_file_and_names_unknown_column() {
     let path = location(&stored);
     let page = editor.open(&path).is(200).text;
     assert!(
-        page.contains("1 row and 4 columns. One column is not recognised"),
+        page.contains("1 row and 4 columns. One column needs a name"),
         "{page}"
     );
     assert!(
