@@ -1,4 +1,5 @@
 use std::future::Future as _;
+use std::sync::mpsc;
 use std::task::{Context, Waker};
 
 use diesel::connection::SimpleConnection as _;
@@ -68,9 +69,11 @@ fn panicking_read_fails_and_pool_stays_usable() {
 fn drained_store_has_run_writes_of_dropped_callers() {
     let register = Register::new();
     block_on(async {
-        let write = register
-            .store
-            .write(|session| session.add_provider(UKPRN, "A provider"));
+        let (go_on, wait) = mpsc::channel::<()>();
+        let write = register.store.write(move |session| {
+            let _ = wait.recv();
+            session.add_provider(UKPRN, "A provider")
+        });
         // The caller is dropped while the job is queued or running.
         let mut write = Box::pin(write);
         assert!(
@@ -80,6 +83,7 @@ fn drained_store_has_run_writes_of_dropped_callers() {
                 .is_pending()
         );
         drop(write);
+        drop(go_on);
         register.store.drain().await.unwrap();
     });
     assert_eq!(
