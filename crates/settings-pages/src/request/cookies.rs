@@ -16,9 +16,10 @@ use storage::error::StorageError;
 /// `SameSite=Lax` (not sent with forms of other sites). Browsers accept such a cookie only from a
 /// secure origin, including addresses of the local machine, and send it to all paths of this host.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
-/// The attributes of the key of uploads. No other page needs it, and no link of another site.
-const UPLOAD_ATTRIBUTES: &str = "Path=/settings/upload; Secure; HttpOnly; SameSite=Strict";
-/// The lifetime of the key of uploads in seconds, longer than that of an upload.
+/// The attributes of the key of uploads, which no other page needs.
+const UPLOAD_ATTRIBUTES: &str = "Path=/settings/upload; Secure; HttpOnly; SameSite=Lax";
+/// The lifetime of the key of uploads in seconds after the last page of an upload: longer than that
+/// of an upload.
 const UPLOAD_SECONDS: u32 = 7_200;
 /// The lifetime of an attempt to sign in, in seconds, including the choice of an organisation.
 const SIGN_IN_SECONDS: u32 = 1_200;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use actix_multipart::Multipart;
+use actix_web::error::PayloadError;
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use actix_web::rt::time::timeout;
-use actix_web::web::Payload;
-use futures_util::TryStreamExt as _;
+use actix_web::web::{Bytes, Payload};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use gateway::error::ApiError;
 use http_kit::requests::body::{BodyError, ClientBodyReader};
 
@@ -59,13 +60,27 @@ pub(crate) async fn receive(
     whole.unwrap_or(Err(ApiError::from(BodyError::TooSlow).into()))
 }
 
+/// Ends a body after the largest size that is received, which a chunked one does not announce.
+fn limited(payload: Payload) -> impl Stream<Item = Result<Bytes, PayloadError>> {
+    let mut received = 0;
+    payload.map(move |chunk| {
+        let chunk = chunk?;
+        received += chunk.len();
+        if received > MAX_RECEIVED_BYTES {
+            Err(PayloadError::Overflow)
+        } else {
+            Ok(chunk)
+        }
+    })
+}
+
 async fn fields(
     headers: &HeaderMap,
     payload: Payload,
     bodies: &ClientBodyReader<'_>,
     route: &Route,
 ) -> Result<(Form, UploadedFile), PageError> {
-    let mut multipart = Multipart::new(headers, payload);
+    let mut multipart = Multipart::new(headers, limited(payload));
     let mut fields = BTreeMap::new();
     let mut file = UploadedFile::Absent;
     for _ in 0..MAX_FIELDS {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::http::header::{CONTENT_TYPE, ORIGIN};
+use actix_web::http::header::{CONTENT_TYPE, ORIGIN, SET_COOKIE};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse, rt};
 use gateway::error::ApiError;
@@ -13,7 +13,7 @@ use http_kit::limits::memory_budget::BudgetOwner;
 use http_kit::requests::client_address;
 use http_kit::requests::request_id::{self, RequestId};
 use http_kit::responses::response_stream::Source;
-use storage::accounts::users::SignedIn;
+use storage::accounts::users::{SecretDigest, SignedIn};
 use storage::base::cause::Cause;
 use storage::base::token::Environment;
 use storage::error::{Refusal, StorageError};
@@ -86,6 +86,9 @@ pub(crate) async fn answer(
         }
         Err(error) => error.response(around),
     };
+    if let Some(key) = SecretCookie::from_request(&request, CookieName::Upload) {
+        keep_upload_key(&key, &mut response);
+    }
     if needs_sign_in && let Some(page) = WantedPage::from_request(&request) {
         page.keep(&mut response);
     }
@@ -93,6 +96,19 @@ pub(crate) async fn answer(
         page.open(&mut response);
     }
     response
+}
+
+/// Sets the cookie with the key of uploads again, so that it does not end before the upload. Browsers
+/// send this cookie only with requests for the pages of uploads.
+fn keep_upload_key(key: &SecretCookie, response: &mut HttpResponse) {
+    // The reply to a stored file sets the cookie itself.
+    if response.headers().contains_key(SET_COOKIE) {
+        return;
+    }
+    // The characters of a secret are those of a header.
+    if let Ok(cookie) = CookieName::Upload.set(key.text()) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
 }
 
 /// Receives a request, as far as possible without the store.
@@ -106,6 +122,12 @@ async fn receive(
     let cookie = SecretCookie::from_request(request, CookieName::Session);
     let session = cookie.as_ref().map(SecretCookie::digest);
     let is_public = route.access() == Access::Public;
+    if route.max_file_bytes > 0
+        && let Some(session) = &session
+    {
+        // A large body of a session that this server has not seen would find no memory.
+        remember_valid(state, settings, session).await?;
+    }
     let known = session
         .as_ref()
         .filter(|session| settings.is_known(session) && !is_public);
@@ -199,6 +221,26 @@ async fn receive(
         request_id: request_id::current(),
         address: state.proxies.client_address(request).to_string(),
     })
+}
+
+/// Remembers a session if it is valid.
+async fn remember_valid(
+    state: &GatewayState,
+    settings: &SettingsPages,
+    session: &SecretDigest,
+) -> Result<(), PageError> {
+    if settings.is_known(session) {
+        return Ok(());
+    }
+    let digest = session.clone();
+    let found = state
+        .store
+        .read::<_, StorageError>(move |session| session.signed_in(&digest))
+        .await?;
+    if let Some(signed_in) = found {
+        settings.remember(session.clone(), signed_in.user_id);
+    }
+    Ok(())
 }
 
 /// Checks the head of a request before its body is read.

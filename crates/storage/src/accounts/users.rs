@@ -99,9 +99,11 @@ impl UserRole {
         table: &'static str,
         id: i64,
     ) -> Result<Self, StorageError> {
+        // Those servers change `role` alone: an admin who was an editor stays marked as one.
+        let is_editor = *is_editor && name == Self::Viewer.name();
         let mut roles = [Self::Admin, Self::Editor, Self::Viewer, Self::Operator].into_iter();
         roles
-            .find(|role| role.columns() == (name.as_str(), *is_editor))
+            .find(|role| role.columns() == (name.as_str(), is_editor))
             .ok_or(StorageError::CorruptRow { table, id })
     }
 }

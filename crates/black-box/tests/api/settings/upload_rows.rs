@@ -214,7 +214,7 @@ fn wrong_rows_are_corrected_and_file_equals_register() {
     let path = check(&editor, &file(&right));
     let page = finished(&editor, &path);
     assert_eq!(count(&page, "Equal to the register"), 60, "{}", page.text);
-    assert!(page.text.contains("No row of this file can be sent"));
+    assert!(page.text.contains("There is nothing to send"));
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn refused_rows_are_shown_in_pages_of_twenty() {
     let mut page = finished(&editor, &path);
     let mut shown = Vec::new();
     loop {
-        shown.push(page.text.matches("data-name=\"Line\"").count());
+        shown.push(page.text.matches("scope=\"row\"").count());
         let Some(at) = page.text.find("\">Show more rows") else {
             break;
         };

@@ -1,6 +1,8 @@
 //! Uploading a file of trainees: what is received and what is refused, its columns, the templates,
 //! and who can open it.
 
+use data_encoding::BASE64URL_NOPAD;
+use ring::hmac;
 use storage::accounts::users::UserRole;
 use versions::SERVED;
 
@@ -39,7 +41,7 @@ fn editor_uploads_file_and_names_unknown_column() {
         "Path=/settings/upload",
         "Secure",
         "HttpOnly",
-        "SameSite=Strict",
+        "SameSite=Lax",
     ] {
         assert!(cookie.contains(part), "{cookie}");
     }
@@ -216,6 +218,28 @@ fn upload_opens_only_in_browser_of_its_user() {
 }
 
 #[test]
+fn large_file_is_received_for_session_that_server_has_not_seen() {
+    let register = Register::start();
+    let editor = editor(&register);
+    // The form was shown by another server, or before a restart.
+    let cookie = editor.cookie().unwrap();
+    let secret = cookie.split_once('=').unwrap().1;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let token = BASE64URL_NOPAD.encode(hmac::sign(&key, b"form of the settings").as_ref());
+    let large = [
+        FILE,
+        &b"2,Ayo,Other,40\r\n".repeat(4_000),
+        &b"\r\n".repeat(2_000_000),
+    ]
+    .concat();
+    let stored = editor
+        .file_request("/settings/upload", &token, &large)
+        .page()
+        .is(303);
+    assert!(location(&stored).starts_with("/settings/upload/"));
+}
+
+#[test]
 fn upload_ends_after_an_hour() {
     let register = Register::start();
     let editor = editor(&register);
@@ -223,7 +247,13 @@ fn upload_ends_after_an_hour() {
     // The session would end without use.
     for time in ["09:20", "09:40", "09:59"] {
         register.clock.set(&format!("2026-10-05T{time}:00Z"));
-        editor.open(&path).is(200);
+        let page = editor.open(&path).is(200);
+        // The key lives longer than the upload, however long that is worked on.
+        let cookie = page.header("set-cookie").unwrap();
+        assert!(
+            cookie.starts_with("__Secure-register-upload=") && cookie.contains("Max-Age=7200"),
+            "{cookie}"
+        );
     }
     register.clock.set("2026-10-05T10:00:00Z");
     editor.open(&path).is(404);

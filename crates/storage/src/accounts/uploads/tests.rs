@@ -1,5 +1,7 @@
 //! Tests of uploads, on the database of the run.
 
+use diesel::connection::SimpleConnection as _;
+
 use super::*;
 use crate::accounts::users::{Actor, NewInvitation, Origin, Secret, SecretDigest};
 use crate::base::cause::Cause;
@@ -114,6 +116,24 @@ fn editor_role_survives_invitation_change_and_end() {
     }
     let viewer = user(&register, "c@example.com", UserRole::Viewer);
     assert_eq!(viewer.uploader(), Err(Refusal::NotPermitted));
+}
+
+#[test]
+fn editor_made_admin_by_former_release_is_admin() {
+    let register = Register::with_provider();
+    user(&register, "a@example.com", UserRole::Editor);
+    register
+        .write(|session| {
+            session
+                .connection
+                .batch_execute("UPDATE users SET role = 'admin'")
+                .map_err(StorageError::from)
+        })
+        .unwrap();
+    let users = register
+        .read(|session| session.list_users(Some(UKPRN)))
+        .unwrap();
+    assert_eq!(users[0].role, UserRole::Admin);
 }
 
 #[test]
