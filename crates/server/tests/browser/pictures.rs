@@ -14,7 +14,7 @@ use super::driver::{Browser, Scripts};
 use super::operators;
 use super::resources::{is_for_operators, is_for_organisations, require_loaded, settings_paths};
 use super::served::Server;
-use super::settings::{CHOOSE_FILE, open_until, sign_in, submit};
+use super::settings::{open_until, sign_in, upload_and_check};
 
 const DESK: u32 = 1_280;
 const PHONE: u32 = 375;
@@ -150,13 +150,7 @@ fn fill(browser: &Browser, server: &Server) {
         server.send(SERVED[0], "/trainees", &json!({ "data": {} })),
         422
     );
-    submit(
-        browser,
-        server,
-        "/upload",
-        "Columns of upload 1",
-        CHOOSE_FILE,
-    );
+    upload_and_check(browser, server);
     open_until(
         browser,
         server,
