@@ -242,7 +242,8 @@ impl ApiRequest {
     pub(crate) fn from_row(state: &GatewayState, user: UserIdentity, row: Row) -> Option<Self> {
         let served = state.versions.newest()?;
         let endpoint = row.endpoint;
-        let path = served.version.label.base_path() + endpoint.path();
+        let path = endpoint.path().replace("{trainee_id}", &row.trainee_id);
+        let path = served.version.label.base_path() + &path;
         let idempotency_key = row.idempotency_key.map(|key| {
             Key::new(
                 &key,

@@ -6,7 +6,7 @@
 mod dates;
 mod numbers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use crate::columns::{Column, List};
@@ -250,24 +250,35 @@ fn find_codes(
     codes: &dyn Codes,
     found: &mut Found,
 ) {
+    let mut restored = HashMap::new();
     for (row, text) in cells {
-        let code = codes.code(list, field, text);
-        if code.as_deref() == Some(*text) {
-            continue;
-        }
-        let is_code = |padded: &String| codes.code(list, field, padded).as_ref() == Some(padded);
-        if let Some(padded) = numbers::pad_with_zeros(text).find(is_code) {
-            found
-                .entry(Mangled::LostZeros)
-                .or_default()
-                .push((*row, padded));
-        } else if let Some(code) = code {
-            found
-                .entry(Mangled::CodeNames)
-                .or_default()
-                .push((*row, code));
+        let code = restored
+            .entry(*text)
+            .or_insert_with(|| restore_code(text, list, field, codes));
+        if let Some((kind, code)) = code {
+            let cells = found.entry(*kind).or_default();
+            cells.push((*row, code.clone()));
         }
     }
+}
+
+/// The code of a cell that has lost zeros or has the name of a code; `None` for a code and for
+/// other texts.
+fn restore_code(
+    text: &str,
+    list: Option<List>,
+    field: &str,
+    codes: &dyn Codes,
+) -> Option<(Mangled, String)> {
+    let code = codes.code(list, field, text);
+    if code.as_deref() == Some(text) {
+        return None;
+    }
+    let is_code = |padded: &String| codes.code(list, field, padded).as_ref() == Some(padded);
+    if let Some(padded) = numbers::pad_with_zeros(text).find(is_code) {
+        return Some((Mangled::LostZeros, padded));
+    }
+    Some((Mangled::CodeNames, code?))
 }
 
 /// Finds formulas and their error values. A hyphen alone stands for no value.

@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::cell::Cell;
+
 use trainee_file::{
-    Column, LISTS, Names, Table, TraineeRow, find_repeated_column, spreadsheet_cell, write_csv,
+    CellKind, Codes, Column, LISTS, List, Names, Table, TraineeRow, find_repairs,
+    find_repeated_column, spreadsheet_cell, write_csv,
 };
 
 /// The fields of the newest version that the tests use, with the names of an older one.
@@ -190,4 +193,31 @@ fn apostrophe_precedes_what_a_spreadsheet_would_change() {
     for unchanged in ["", "0", "7", "990011", "Ayo", "1@x.org", "O'Neil"] {
         assert_eq!(spreadsheet_cell(unchanged), unchanged);
     }
+}
+
+/// Codes that count how often they are searched.
+#[derive(Default)]
+struct CountedCodes {
+    searches: Cell<usize>,
+}
+
+impl Codes for CountedCodes {
+    fn kind(&self, _: Option<List>, _: &str) -> CellKind {
+        CellKind::Code
+    }
+
+    fn code(&self, _: Option<List>, _: &str, text: &str) -> Option<String> {
+        self.searches.set(self.searches.get() + 1);
+        (text == "Female").then(|| "10".to_owned())
+    }
+}
+
+#[test]
+fn codes_are_searched_once_for_each_different_cell() {
+    let file = format!("email\n{}", "Female\nunknown\n".repeat(100));
+    let table = Table::read(file.as_bytes()).unwrap();
+    let codes = CountedCodes::default();
+    let repairs = find_repairs(&table, &[Column::Field("email".to_owned())], &codes);
+    assert_eq!(repairs.first().unwrap().cells.len(), 100);
+    assert_eq!(codes.searches.get(), 2);
 }

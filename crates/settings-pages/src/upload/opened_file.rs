@@ -39,7 +39,7 @@ impl OpenedFile {
             .collect();
         let accepted: Vec<String> = serde_json::from_str(&upload.repairs).unwrap_or_default();
         let mut details = FileDetails::default();
-        for repair in find_repairs(&table, &columns, &NewestCodes { versions, lists }) {
+        for repair in find_repairs(&table, &columns, &NewestCodes::new(versions, lists)) {
             let name = repair_name(&repair);
             if accepted.contains(&name) {
                 repair.apply(&mut table);

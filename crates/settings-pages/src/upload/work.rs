@@ -12,6 +12,7 @@ use std::time::Duration;
 use actix_web::rt::task::spawn_blocking;
 use actix_web::rt::time::{Instant, sleep, sleep_until};
 use actix_web::rt::{self, System};
+use futures_util::lock::Mutex;
 use futures_util::stream::{self, StreamExt as _};
 use gateway::error::ApiError;
 use gateway::parts::PARTS_PER_REQUEST;
@@ -24,9 +25,9 @@ use http_kit::requests::request_id;
 use storage::accounts::uploads::{UploadLease, UploadResult, UploadRowKind, UploadStage};
 use storage::error::{JobError, StorageError};
 use storage::session::Session;
-use trainee_file::{FileFault, Row};
+use trainee_file::FileFault;
 
-use crate::upload::opened_file::OpenedFile;
+use crate::upload::opened_file::{OpenedFile, line_of};
 use crate::upload::row_details::{FILE_LINE, seal_result};
 use crate::upload::sealing::SealError;
 use crate::upload::stored_file;
@@ -115,6 +116,7 @@ async fn run(state: GatewayState, order: WorkOrder, job: LongJob) -> Result<(), 
         file,
         job,
         lease,
+        trainees: Mutex::default(),
     };
     match stage {
         UploadStage::Check => work.check(last).await?,
@@ -158,26 +160,35 @@ struct Work {
     file: OpenedFile,
     job: LongJob,
     lease: UploadLease,
+    /// The trainees with the keys of the file, read before rows are sent.
+    trainees: Mutex<check::TraineesByKey>,
 }
 
 impl Work {
     /// Checks the rows after a line.
     async fn check(&mut self, last: i64) -> Result<(), WorkEnd> {
-        let trainees = check::TraineesByKey::load(self).await?;
-        let rows: Vec<Row> = self.file.rows_after(last).to_vec();
+        let mut trainees = check::TraineesByKey::default();
+        trainees.update(self).await?;
+        trainees.find_repeated_rows(&self.file);
         let of_file = self.seal(FILE_LINE, UploadRowKind::File, &self.file.details)?;
         let mut of_file = Some(of_file).filter(|_| last == FILE_LINE);
-        for portion in rows.chunks(PORTION) {
-            let began = self.begin_portion(portion.len()).await?;
+        let mut after = last;
+        loop {
+            let rows = self.file.rows_after(after).len().min(PORTION);
+            if rows == 0 {
+                return Ok(());
+            }
+            let began = self.begin_portion(rows).await?;
             let work = &*self;
-            let results: Vec<_> = stream::iter(portion)
+            let portion = work.file.rows_after(after).iter().take(rows);
+            let results: Vec<_> = stream::iter(portion.clone())
                 .map(|row| check::check_row(work, &trainees, row))
                 .buffered(ROWS_AT_ONCE)
                 .collect()
                 .await;
+            after = portion.last().map_or(after, line_of);
             self.end_portion(began, results, of_file.take()).await?;
         }
-        Ok(())
     }
 
     /// Sends the rows after a line that the check has found to register or change a trainee.

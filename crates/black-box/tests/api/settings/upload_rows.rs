@@ -22,16 +22,16 @@ const EMAIL: &str = "e@example.com";
 /// How long a test waits for the work on an upload.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn editor(register: &Register) -> Browser<'_> {
+pub(super) fn editor(register: &Register) -> Browser<'_> {
     Browser::signed_in(register, Some(UKPRN), EMAIL, UserRole::Editor)
 }
 
-fn newest(register: &Register) -> Api<'_> {
+pub(super) fn newest(register: &Register) -> Api<'_> {
     register.api(SERVED.last().unwrap())
 }
 
 /// A valid trainee who differs from those with other numbers.
-fn trainee(api: &Api<'_>, number: usize) -> Body {
+pub(super) fn trainee(api: &Api<'_>, number: usize) -> Body {
     api.example()
         .with(F::provider_trainee_id, format!("26-{number:04}"))
         .with(F::last_name, format!("Oak{number}"))
@@ -39,7 +39,7 @@ fn trainee(api: &Api<'_>, number: usize) -> Body {
 }
 
 /// The cells of a body by the names of their columns.
-fn cells(body: Body) -> BTreeMap<String, String> {
+pub(super) fn cells(body: Body) -> BTreeMap<String, String> {
     let mut cells = BTreeMap::new();
     let Value::Object(data) = Value::from(body)["data"].take() else {
         panic!("a body is an object");
@@ -68,7 +68,7 @@ fn cell(value: &Value) -> String {
 }
 
 /// A file with the columns of all rows.
-fn file(rows: &[BTreeMap<String, String>]) -> Vec<u8> {
+pub(super) fn file(rows: &[BTreeMap<String, String>]) -> Vec<u8> {
     let mut columns: Vec<&String> = rows.iter().flat_map(BTreeMap::keys).collect();
     columns.sort();
     columns.dedup();
@@ -84,7 +84,7 @@ fn file(rows: &[BTreeMap<String, String>]) -> Vec<u8> {
 
 /// Uploads a file and begins its check. Returns the path of the upload.
 #[track_caller]
-fn check(browser: &Browser<'_>, file: &[u8]) -> String {
+pub(super) fn check(browser: &Browser<'_>, file: &[u8]) -> String {
     let stored = browser.upload(file).is(303);
     let path = stored.header("location").unwrap().to_owned();
     browser.send(&format!("{path}/check"), &[]).is(303);
@@ -93,7 +93,7 @@ fn check(browser: &Browser<'_>, file: &[u8]) -> String {
 
 /// Opens the page of an upload until no work is to be done.
 #[track_caller]
-fn finished(browser: &Browser<'_>, path: &str) -> Page {
+pub(super) fn finished(browser: &Browser<'_>, path: &str) -> Page {
     let begun = Instant::now();
     loop {
         let page = browser.open(path).is(200);
@@ -107,7 +107,7 @@ fn finished(browser: &Browser<'_>, path: &str) -> Page {
 
 /// The number of rows beside words in the list of counts.
 #[track_caller]
-fn count(page: &Page, words: &str) -> usize {
+pub(super) fn count(page: &Page, words: &str) -> usize {
     let shown = text_after(&page.text, &format!("<dt>{words}</dt><dd>"), "</dd>");
     let digits = shown
         .rsplit_once("#rows\">")
@@ -117,7 +117,7 @@ fn count(page: &Page, words: &str) -> usize {
 }
 
 /// The trainees of the provider by their keys, with their last names.
-fn registered(register: &Register) -> BTreeMap<String, String> {
+pub(super) fn registered(register: &Register) -> BTreeMap<String, String> {
     let list = newest(register).get("/trainees?per_page=500");
     if list.status == 404 {
         return BTreeMap::new();

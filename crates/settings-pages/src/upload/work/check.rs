@@ -1,41 +1,48 @@
 //! Checks a row: finds its trainee, compares the row with the record, and runs what it would send
 //! without storing anything.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::convert::Infallible;
 
 use gateway::parts::rows::{RowOutcome, RowProblem};
 use serde_json::Value;
 use storage::accounts::uploads::{UploadResult, UploadRowKind};
 use storage::base::cause::Cause;
-use storage::records::trainees::ProviderKeyPage;
+use storage::records::trainees::{ProviderKeyPage, ProviderKeyPosition};
 use storage::session::Session;
 use trainee_file::{Differences, FieldChange, NoMemory, Row, TraineeRow, at, compare};
 
 use super::requests::{Prepared, nested_fields};
 use super::{Work, WorkEnd};
-use crate::upload::opened_file::{line_of, provider_key_name};
-use crate::upload::row_details::{CellChange, CellProblem, RowDetails};
+use crate::upload::opened_file::{OpenedFile, line_of, provider_key_name};
+use crate::upload::row_details::{CellChange, CellProblem, FILE_LINE, RowDetails};
 
-/// The trainees of the provider by the keys that the provider has given them; `None` for a key of
-/// several trainees.
-pub(super) struct TraineesByKey(HashMap<String, Option<String>>);
+/// The trainees of the provider by the keys of the file, and the rows that are about the same
+/// trainee as another row.
+#[derive(Default)]
+pub(super) struct TraineesByKey {
+    /// The identifiers of the trainees with each key of the file.
+    trainees: HashMap<String, Vec<String>>,
+    /// The position up to which the keys of the register were read.
+    position: Option<ProviderKeyPosition>,
+    /// The lines of repeated rows, each with the line of another row about the same trainee.
+    repeated: HashMap<i64, i64>,
+}
 
 impl TraineesByKey {
-    /// Reads the keys of the rows of the file from the register.
-    pub(super) async fn load(work: &Work) -> Result<Self, WorkEnd> {
-        let mut found: HashMap<String, Option<String>> = HashMap::new();
+    /// Reads the keys of the trainees that were registered or changed since the last call, at first
+    /// of all trainees.
+    pub(super) async fn update(&mut self, work: &Work) -> Result<(), WorkEnd> {
         if !work.file.has_provider_keys() {
-            return Ok(Self(found));
+            return Ok(());
         }
-        let mut wanted = HashSet::new();
-        for row in work.file.rows_after(0) {
-            let row = work.file.trainee_row(row);
-            wanted.extend(row.field(provider_key_name()).map(str::to_owned));
+        if self.position.is_none() {
+            let rows = work.file.rows_after(FILE_LINE).iter();
+            let keys = rows.filter_map(|row| provider_key(&work.file.trainee_row(row)));
+            self.trainees.extend(keys.map(|key| (key, Vec::new())));
         }
-        let mut after = None;
         loop {
-            let user = work.order.user.clone();
+            let (user, after) = (work.order.user.clone(), self.position);
             let job = move |session: &mut Session<'_>| -> Result<ProviderKeyPage, WorkEnd> {
                 let signed_in = user.authenticate(session)?;
                 let opened = session.open_to_upload(&signed_in, Cause::new("upload"));
@@ -43,21 +50,51 @@ impl TraineesByKey {
             };
             let page = work.state.store.read(job).await?;
             for one in page.keys {
-                if !wanted.contains(&one.key) {
+                let Some(trainees) = self.trainees.get_mut(&one.key) else {
                     continue;
-                }
-                let trainee = found
-                    .entry(one.key)
-                    .or_insert_with(|| Some(one.trainee_id.clone()));
-                if trainee.as_ref() != Some(&one.trainee_id) {
-                    *trainee = None;
+                };
+                if !trainees.contains(&one.trainee_id) {
+                    trainees.push(one.trainee_id);
                 }
             }
-            after = page.next;
-            if after.is_none() {
-                return Ok(Self(found));
+            self.position = page.last.or(after);
+            if page.is_last {
+                return Ok(());
             }
         }
+    }
+
+    /// Finds the rows that are about the same trainee as another row.
+    pub(super) fn find_repeated_rows(&mut self, file: &OpenedFile) {
+        let mut first_lines: HashMap<(Option<String>, Option<String>), i64> = HashMap::new();
+        for row in file.rows_after(FILE_LINE) {
+            let (line, read) = (line_of(row), file.trainee_row(row));
+            let trainee = self.find(&read).ok().flatten().map(|id| (Some(id), None));
+            let key = self.new_key(&read).map(|key| (None, Some(key)));
+            for identity in [trainee, key].into_iter().flatten() {
+                let first = *first_lines.entry(identity).or_insert(line);
+                if first != line {
+                    self.repeated.insert(line, first);
+                    self.repeated.entry(first).or_insert(line);
+                }
+            }
+        }
+    }
+
+    /// The trainees of the register with the key of a row.
+    fn with_key_of(&self, row: &TraineeRow) -> &[String] {
+        let found = provider_key(row).and_then(|key| self.trainees.get(&key));
+        found.map_or(&[], Vec::as_slice)
+    }
+
+    /// The key of a row, `None` if it has none or a trainee of the register has it.
+    fn new_key(&self, row: &TraineeRow) -> Option<String> {
+        provider_key(row).filter(|_| self.with_key_of(row).is_empty())
+    }
+
+    /// Whether a trainee of the register has the key of a row.
+    pub(super) fn is_registered(&self, row: &TraineeRow) -> bool {
+        !self.with_key_of(row).is_empty()
     }
 
     /// The trainee that a row is about; `None` for a new one.
@@ -65,16 +102,32 @@ impl TraineesByKey {
         if let Some(id) = &row.trainee_id {
             return Ok(Some(id.clone()));
         }
-        let key = row.field(provider_key_name()).filter(|key| !key.is_empty());
-        match key.and_then(|key| self.0.get(key)) {
-            None => Ok(None),
-            Some(Some(id)) => Ok(Some(id.clone())),
-            Some(None) => Err(CellProblem {
+        match self.with_key_of(row) {
+            [] => Ok(None),
+            [id] => Ok(Some(id.clone())),
+            _ => Err(CellProblem {
                 heading: provider_key_name().to_owned(),
                 words: "is the key of several trainees; add a column trainee_id".to_owned(),
             }),
         }
     }
+
+    /// The trainee that the row at a line is about; `None` for a new one.
+    fn find_once(&self, line: i64, row: &TraineeRow) -> Result<Option<String>, CellProblem> {
+        match self.repeated.get(&line) {
+            None => self.find(row),
+            Some(other) => Err(CellProblem {
+                heading: String::new(),
+                words: format!("Line {other} is about the same trainee; remove one of the rows."),
+            }),
+        }
+    }
+}
+
+/// The key of a row as the register stores it, with single spaces; `None` if it is blank.
+fn provider_key(row: &TraineeRow) -> Option<String> {
+    let words = row.field(provider_key_name())?.split_whitespace();
+    Some(words.collect::<Vec<_>>().join(" ")).filter(|key| !key.is_empty())
 }
 
 /// Checks a row.
@@ -88,7 +141,7 @@ pub(super) async fn check_row(
         name: row_name(&read),
         ..RowDetails::default()
     };
-    let kind = match trainees.find(&read) {
+    let kind = match trainees.find_once(line_of(row), &read) {
         Ok(None) => check_registration(work, row, &read, &mut details).await?,
         Ok(Some(id)) => check_change(work, row, &read, id, &mut details).await?,
         Err(problem) => {

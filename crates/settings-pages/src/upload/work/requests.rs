@@ -48,13 +48,15 @@ impl Prepared<'_> {
         }
     }
 
-    /// The idempotency key of a part of the row: made of the user, the digest of the file, the line,
-    /// and the part.
+    /// The idempotency key of a part of the row: made of the user, the upload, the digest of the
+    /// file, the line, and the part. A second upload of the file has other keys, because records
+    /// that the first one added may be gone.
     fn key(&self, part: &str) -> Option<String> {
         let user = self.work.order.user.uploader.user_id();
-        let digest = &self.work.order.upload.file_digest;
+        let upload = &self.work.order.upload;
+        let (id, digest) = (upload.id, &upload.file_digest);
         let line = self.row.line;
-        (!self.validates_only).then(|| format!("upload-{user}-{digest}-{line}{part}"))
+        (!self.validates_only).then(|| format!("upload-{user}-{id}-{digest}-{line}{part}"))
     }
 
     /// Registers the trainee.

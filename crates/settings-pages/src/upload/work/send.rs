@@ -26,6 +26,9 @@ pub(super) async fn send_row(
     let row = work.file.row_at(checked.line).ok_or(WorkEnd::LeaseLost)?;
     let read = work.file.trainee_row(row);
     let kind = match details.trainee_id.clone() {
+        None if !may_be_sent && is_registered(work, &read).await? => {
+            UploadRowKind::ChangedMeanwhile
+        }
         None => register(work, row, &read, &mut details).await?,
         Some(id) => {
             let sending = Sending {
@@ -46,6 +49,13 @@ pub(super) async fn send_row(
         details.cells.clone_from(&row.cells);
     }
     Ok(work.seal(checked.line, kind, &details)?)
+}
+
+/// Whether a trainee with the key of the row was registered after the check.
+async fn is_registered(work: &Work, read: &TraineeRow) -> Result<bool, WorkEnd> {
+    let mut trainees = work.trainees.lock().await;
+    trainees.update(work).await?;
+    Ok(trainees.is_registered(read))
 }
 
 async fn register(

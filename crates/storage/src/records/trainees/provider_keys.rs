@@ -34,8 +34,10 @@ pub struct ProviderKey {
 pub struct ProviderKeyPage {
     /// The keys; trainees without one are left out.
     pub keys: Vec<ProviderKey>,
-    /// The position before the next page; `None` on the last page.
-    pub next: Option<ProviderKeyPosition>,
+    /// The position of the last trainee of the page; `None` if the page has none.
+    pub last: Option<ProviderKeyPosition>,
+    /// Whether no further page exists yet. Later changes are after the position.
+    pub is_last: bool,
 }
 
 impl ProviderSession<'_> {
@@ -65,10 +67,10 @@ impl ProviderSession<'_> {
             ))
             .load::<(i64, i64, String, Option<String>)>(self.connection)?;
         let is_last = i64::try_from(found.len()).is_ok_and(|rows| rows < PAGE);
-        let last = found
-            .last()
-            .map(|(change, key, ..)| (*change, *key))
-            .filter(|_| !is_last);
+        let last = found.last().map(|(change, key, ..)| ProviderKeyPosition {
+            change: *change,
+            key: *key,
+        });
         let mut keys = Vec::with_capacity(found.len());
         for (_, _, trainee_id, key) in found {
             if let Some(key) = key {
@@ -77,7 +79,8 @@ impl ProviderSession<'_> {
         }
         Ok(ProviderKeyPage {
             keys,
-            next: last.map(|(change, key)| ProviderKeyPosition { change, key }),
+            last,
+            is_last,
         })
     }
 }
@@ -126,6 +129,6 @@ mod tests {
             .map(|key| (key.key.as_str(), key.trainee_id.as_str()))
             .collect();
         assert_eq!(keys, [("K1", "one"), ("K'2", "three")]);
-        assert_eq!(page.next, None);
+        assert!(page.last.is_some() && page.is_last);
     }
 }
