@@ -6,11 +6,13 @@
 //! stored afterwards: a row that was sent and has no result is sent again, and has no second
 //! effect.
 
+use std::cell::RefCell;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::rt::task::spawn_blocking;
-use actix_web::rt::time::{Instant, sleep, sleep_until};
+use actix_web::rt::time::{Instant, sleep, sleep_until, timeout};
 use actix_web::rt::{self, System};
 use futures_util::stream::{self, StreamExt as _};
 use gateway::error::ApiError;
@@ -50,6 +52,8 @@ const PAUSES: [Duration; 4] = [
     Duration::from_secs(2),
     Duration::from_secs(5),
 ];
+/// The time between two renewals of the lease, which is longer, while the rows of a portion run.
+const LEASE_RENEWAL: Duration = Duration::from_secs(10);
 /// The longest sleep while the rate limit is used up. The lease, which is longer, is then renewed.
 const QUOTA_PAUSE: Duration = Duration::from_secs(5);
 
@@ -62,8 +66,8 @@ enum WorkEnd {
     LeaseLost,
     #[error("the user is no longer signed in, or may no longer upload")]
     SignedOut,
-    #[error("the register is busy")]
-    Busy,
+    #[error("a result of the check cannot be read")]
+    Unreadable,
     #[error("the browser has another key, or the file is not there")]
     NoFile,
     #[error(transparent)]
@@ -109,18 +113,18 @@ async fn run(state: GatewayState, order: WorkOrder, job: LongJob) -> Result<(), 
         .read::<_, StorageError>(move |session| session.last_upload_line(id, stage))
         .await?;
     let file = open_file(&state, &order).await?;
-    let mut work = Work {
+    let work = Work {
         state,
         order,
         file,
         job,
-        lease,
+        lease: RefCell::new(lease),
     };
     match stage {
         UploadStage::Check => work.check(last).await?,
         UploadStage::Send => work.send(last).await?,
     }
-    let lease = work.lease;
+    let lease = work.lease.into_inner();
     let finish = move |session: &mut Session<'_>| session.finish_upload_work(&lease);
     match work.state.store.write::<_, StorageError>(finish).await? {
         true => Ok(()),
@@ -151,41 +155,47 @@ impl JobError for WorkEnd {
     }
 }
 
+/// The result of a row to store, or the reason that the work ends with it.
+type RowResult = Result<UploadResult, WorkEnd>;
+
 /// The work on the rows of one upload.
 struct Work {
     state: GatewayState,
     order: WorkOrder,
     file: OpenedFile,
     job: LongJob,
-    lease: UploadLease,
+    lease: RefCell<UploadLease>,
 }
 
 impl Work {
     /// Checks the rows after a line.
-    async fn check(&mut self, last: i64) -> Result<(), WorkEnd> {
+    async fn check(&self, last: i64) -> Result<(), WorkEnd> {
         let trainees = check::TraineesByKey::load(self).await?;
         let rows: Vec<Row> = self.file.rows_after(last).to_vec();
         let of_file = self.seal(FILE_LINE, UploadRowKind::File, &self.file.details)?;
         let mut of_file = Some(of_file).filter(|_| last == FILE_LINE);
         for portion in rows.chunks(PORTION) {
             let began = self.begin_portion(portion.len()).await?;
-            let work = &*self;
-            let results: Vec<_> = stream::iter(portion)
-                .map(|row| check::check_row(work, &trainees, row))
-                .buffered(ROWS_AT_ONCE)
-                .collect()
-                .await;
+            let rows = portion
+                .iter()
+                .map(|row| check::check_row(self, &trainees, row));
+            let results = self.run_rows(rows).await?;
             self.end_portion(began, results, of_file.take()).await?;
         }
         Ok(())
     }
 
     /// Sends the rows after a line that the check has found to register or change a trainee.
-    async fn send(&mut self, last: i64) -> Result<(), WorkEnd> {
+    async fn send(&self, last: i64) -> Result<(), WorkEnd> {
         let (by, id) = (self.order.user.uploader, self.order.upload.id);
-        let (mut after, mut is_first) = (last, true);
+        let mut after = last;
+        let most = i64::try_from(PORTION).unwrap_or(i64::MAX);
+        // An earlier server worked on one portion at a time. It may have sent any of its rows.
+        let mut may_be_sent = match self.lease.borrow().is_resumed {
+            true => PORTION,
+            false => 0,
+        };
         loop {
-            let most = i64::try_from(PORTION).unwrap_or(i64::MAX);
             let checked = self
                 .state
                 .store
@@ -206,19 +216,16 @@ impl Work {
                 continue;
             }
             let began = self.begin_portion(wanted.len()).await?;
-            let work = &*self;
-            let results: Vec<_> = stream::iter(wanted)
-                .map(|result| send::send_row(work, result, is_first))
-                .buffered(ROWS_AT_ONCE)
-                .collect()
-                .await;
+            let rows = wanted.iter().enumerate();
+            let rows = rows.map(|(place, row)| send::send_row(self, row, place < may_be_sent));
+            let results = self.run_rows(rows).await?;
+            may_be_sent = may_be_sent.saturating_sub(wanted.len());
             self.end_portion(began, results, None).await?;
-            is_first = false;
         }
     }
 
     /// Counts rows for the rate limit of the user, and waits while it is used up. Returns the time.
-    async fn begin_portion(&mut self, rows: usize) -> Result<Instant, WorkEnd> {
+    async fn begin_portion(&self, rows: usize) -> Result<Instant, WorkEnd> {
         let began = Instant::now();
         let user_id = self.order.user.uploader.user_id();
         for _ in 0..rows.div_ceil(PARTS_PER_REQUEST) {
@@ -230,11 +237,26 @@ impl Work {
         Ok(began)
     }
 
+    /// Runs the rows of a portion, a few at once, and renews the lease while they run.
+    async fn run_rows(
+        &self,
+        rows: impl Iterator<Item = impl Future<Output = RowResult>>,
+    ) -> Result<Vec<RowResult>, WorkEnd> {
+        let results = stream::iter(rows).buffered(ROWS_AT_ONCE).collect();
+        let mut results = pin!(results);
+        loop {
+            match timeout(LEASE_RENEWAL, &mut results).await {
+                Ok(results) => return Ok(results),
+                Err(_) => self.renew_lease(Vec::new()).await?,
+            }
+        }
+    }
+
     /// Stores the results of a portion, and waits until its time is over.
     async fn end_portion(
-        &mut self,
+        &self,
         began: Instant,
-        results: Vec<Result<UploadResult, WorkEnd>>,
+        results: Vec<RowResult>,
         of_file: Option<UploadResult>,
     ) -> Result<(), WorkEnd> {
         // Rows behind one that failed have no result either, so that all are found again.
@@ -249,35 +271,42 @@ impl Work {
                 }
             }
         }
-        self.store_results(stored).await?;
+        // Work that ends at its first row does not prolong the time for which the file is stored.
+        if !stored.is_empty() {
+            self.store_results(stored).await?;
+        }
         end?;
         sleep_until(began + PORTION_TIME).await;
         Ok(())
     }
 
-    /// Stores results, and renews the lease.
-    async fn store_results(&mut self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
+    /// Stores results, renews the lease, and ends the work if the server stops.
+    async fn store_results(&self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
         if self.job.is_stopping() && results.is_empty() {
             return Err(WorkEnd::Stopping);
         }
-        let lease = self.lease.clone();
-        let store = move |session: &mut Session<'_>| session.add_upload_results(&lease, &results);
-        let renewed = self.state.store.write::<_, StorageError>(store).await?;
-        self.lease = renewed.ok_or(WorkEnd::LeaseLost)?;
+        self.renew_lease(results).await?;
         if self.job.is_stopping() {
             return Err(WorkEnd::Stopping);
         }
         Ok(())
     }
 
-    /// Runs a request of a row, again while the register is busy.
+    /// Stores results, and renews the lease.
+    async fn renew_lease(&self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
+        let lease = self.lease.borrow().clone();
+        let store = move |session: &mut Session<'_>| session.add_upload_results(&lease, &results);
+        let renewed = self.state.store.write::<_, StorageError>(store).await?;
+        self.lease.replace(renewed.ok_or(WorkEnd::LeaseLost)?);
+        Ok(())
+    }
+
+    /// Runs a request of a row, again while the register is busy. After the last pause, the outcome
+    /// is that of a refused row.
     async fn run(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
         for pause in PAUSES {
-            let outcome = run_row(&self.state, &self.order.user, row.clone()).await;
-            if outcome.is_signed_out() {
-                return Err(WorkEnd::SignedOut);
-            }
-            if !outcome.is_temporary() {
+            let outcome = self.run_once(row.clone()).await?;
+            if !outcome.is_temporary {
                 return Ok(outcome);
             }
             if self.job.is_stopping() {
@@ -285,7 +314,15 @@ impl Work {
             }
             sleep(pause).await;
         }
-        Err(WorkEnd::Busy)
+        self.run_once(row).await
+    }
+
+    async fn run_once(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
+        let outcome = run_row(&self.state, &self.order.user, row).await;
+        match outcome.is_signed_out() {
+            true => Err(WorkEnd::SignedOut),
+            false => Ok(outcome),
+        }
     }
 
     fn seal(
@@ -294,7 +331,7 @@ impl Work {
         kind: UploadRowKind,
         details: &impl serde::Serialize,
     ) -> Result<UploadResult, SealError> {
-        let place = (self.order.upload.id, self.lease.stage);
+        let place = (self.order.upload.id, self.lease.borrow().stage);
         seal_result(&self.order.key, place, (line, kind), details)
     }
 }

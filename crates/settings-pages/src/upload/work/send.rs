@@ -8,7 +8,7 @@ use trainee_file::{Differences, NestedChange, Row, TraineeRow, at, cell};
 use super::check::{cell_change, cell_problem, differences, record};
 use super::requests::{Prepared, nested_fields};
 use super::{Work, WorkEnd};
-use crate::upload::row_details::{CellChange, CellProblem, RowDetails, open_result};
+use crate::upload::row_details::{CellChange, CellProblem, RowDetails, read_result};
 
 /// What the person reads of a row that was not sent because its trainee was changed.
 const CHANGED: &str = "The trainee was changed in the register after the check. Check the file \
@@ -22,12 +22,13 @@ pub(super) async fn send_row(
     may_be_sent: bool,
 ) -> Result<UploadResult, WorkEnd> {
     let place = (work.order.upload.id, UploadStage::Check);
-    let mut details: RowDetails = open_result(&work.order.key, place, checked);
+    let mut details: RowDetails =
+        read_result(&work.order.key, place, checked).ok_or(WorkEnd::Unreadable)?;
     let row = work.file.row_at(checked.line).ok_or(WorkEnd::LeaseLost)?;
     let read = work.file.trainee_row(row);
-    let kind = match details.trainee_id.clone() {
-        None => register(work, row, &read, &mut details).await?,
-        Some(id) => {
+    let kind = match (checked.kind, details.trainee_id.clone()) {
+        (UploadRowKind::Register, None) => register(work, row, &read, &mut details).await?,
+        (UploadRowKind::Change, Some(id)) => {
             let sending = Sending {
                 prepared: work.prepare(row, false),
                 work,
@@ -35,6 +36,7 @@ pub(super) async fn send_row(
             };
             sending.change(&read, &mut details, may_be_sent).await?
         }
+        _ => return Err(WorkEnd::Unreadable),
     };
     if kind == UploadRowKind::ChangedMeanwhile {
         details.problems.push(CellProblem {
