@@ -304,17 +304,25 @@ impl Work {
     /// Runs a request of a row, again while the register is busy. After the last pause, the outcome
     /// is that of a refused row.
     async fn run(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
+        let (outcome, _) = self.run_counted(row).await?;
+        Ok(outcome)
+    }
+
+    /// Like `run`, but also returns whether the request was run more than once.
+    async fn run_counted(&self, row: RowRequest) -> Result<(RowOutcome, bool), WorkEnd> {
+        let mut is_repeated = false;
         for pause in PAUSES {
             let outcome = self.run_once(row.clone()).await?;
             if !outcome.is_temporary {
-                return Ok(outcome);
+                return Ok((outcome, is_repeated));
             }
             if self.job.is_stopping() {
                 return Err(WorkEnd::Stopping);
             }
+            is_repeated = true;
             sleep(pause).await;
         }
-        self.run_once(row).await
+        Ok((self.run_once(row).await?, is_repeated))
     }
 
     async fn run_once(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {

@@ -242,7 +242,7 @@ fn wrong_rows_are_corrected_and_file_equals_register() {
     let path = check(&editor, &file(&right));
     let page = finished(&editor, &path);
     assert_eq!(count(&page, "Equal to the register"), 60, "{}", page.text);
-    assert!(page.text.contains("No row of this file can be sent"));
+    assert!(page.text.contains("There is nothing to send"));
 }
 
 #[test]
@@ -417,6 +417,50 @@ fn changes_of_ended_server_are_reported_as_changed() {
 }
 
 #[test]
+fn normalised_change_of_ended_server_is_reported_as_changed() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let shown = api.get(&format!("/trainees/{id}")).is(200);
+    let updated_at = cell(&shown.data()["updated_at"]);
+    let row = format!("provider_trainee_id,last_name,updated_at\n26-0001,Van  Dyk,{updated_at}\n");
+    let path = check(&editor, row.as_bytes());
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be changed"), 1, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    take_lease(&register, uploader(&register, &editor));
+    register.clock.set("2026-10-05T09:00:10Z");
+    let sent = api.update(&id, Body::new(api.version).with(F::last_name, "Van  Dyk"));
+    assert_eq!(*sent.value(F::last_name), "Van Dyk");
+    register.clock.set("2026-10-05T09:00:31Z");
+    let report = finished(&editor, &path);
+    assert_eq!(count(&report, "Changed"), 1, "{}", report.text);
+}
+
+#[test]
+fn row_sent_in_part_by_ended_server_is_completed() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let mut row = cells(trainee(&api, 1));
+    row.retain(|column, _| column == "provider_trainee_id" || column.starts_with("degrees.1."));
+    row.insert("last_name".to_owned(), "Van  Dyk".to_owned());
+    row.insert("degrees.1.degree_id".to_owned(), "new".to_owned());
+    row.insert("degrees.1.graduation_year".to_owned(), "2012".to_owned());
+    let path = check(&editor, &file(&[row]));
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be changed"), 1, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    take_lease(&register, uploader(&register, &editor));
+    api.update(&id, Body::new(api.version).with(F::last_name, "Van  Dyk"));
+    register.clock.set("2026-10-05T09:00:31Z");
+    let report = finished(&editor, &path);
+    assert_eq!(count(&report, "Changed"), 1, "{}", report.text);
+    let degrees = api.get(&format!("/trainees/{id}/degrees")).is(200);
+    assert_eq!(degrees.data().as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn change_of_other_field_after_check_is_reported() {
     let register = Register::start();
     let (api, editor) = (newest(&register), editor(&register));
@@ -457,7 +501,7 @@ fn refused_rows_are_shown_in_pages_of_twenty() {
     let mut page = finished(&editor, &path);
     let mut shown = Vec::new();
     loop {
-        shown.push(page.text.matches("data-name=\"Line\"").count());
+        shown.push(page.text.matches("<th scope=\"row\">Line ").count());
         let Some(at) = page.text.find("\">Show more rows") else {
             break;
         };
