@@ -7,6 +7,7 @@ use actix_web::web::Bytes;
 use adapter_kit::problems::message;
 use adapter_kit::{Endpoint, Method, Served, names};
 use domain::Lists;
+use storage::error::StorageError;
 use usage::request_log::run_report::status_sentence;
 use usage::request_log::{ObservedRequest, RecordResult};
 
@@ -32,6 +33,8 @@ pub struct RowOutcome {
     pub problems: Vec<RowProblem>,
     /// The body of the reply to an accepted row.
     pub body: Bytes,
+    /// Whether the same row may succeed later, because the register was busy.
+    pub is_temporary: bool,
 }
 
 /// A problem of a refused row.
@@ -49,7 +52,10 @@ pub struct RowProblem {
 pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> RowOutcome {
     let (position, endpoint, is_sent) = (row.position, row.endpoint, !row.validates_only);
     let Some(request) = ApiRequest::from_row(state, user.clone(), row) else {
-        return RowOutcome::refused(StatusCode::SERVICE_UNAVAILABLE, Vec::new());
+        return RowOutcome {
+            is_temporary: true,
+            ..RowOutcome::refused(StatusCode::SERVICE_UNAVAILABLE, Vec::new())
+        };
     };
     let served = request.served;
     let PartOutcome { result, record, .. } = run_part(state, request, endpoint).await;
@@ -60,7 +66,7 @@ pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> Row
         .map(|error| error.logged_problems(served))
         .unwrap_or_default();
     let outcome = RowOutcome::new(served, state.lists, record_result, result);
-    if is_sent && !outcome.is_temporary() {
+    if is_sent && !outcome.is_temporary {
         let observed = ObservedRequest {
             served,
             endpoint,
@@ -101,12 +107,15 @@ impl RowOutcome {
                 etag: etag(&reply),
                 problems: Vec::new(),
                 body: reply.body,
+                is_temporary: false,
             },
             Err(error) => {
-                let problems = problems(served, lists, &error);
+                let problems = problems(served, lists, result, &error);
+                let is_conflict = is_conflict_of_requests(&error);
                 let reply = error.reply(served, lists, ErrorForm::List);
                 Self {
                     result,
+                    is_temporary: is_conflict || reply.status.is_server_error(),
                     ..Self::refused(reply.status, problems)
                 }
             }
@@ -126,6 +135,7 @@ impl RowOutcome {
             etag: None,
             problems,
             body: Bytes::new(),
+            is_temporary: false,
         }
     }
 
@@ -133,14 +143,6 @@ impl RowOutcome {
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         self.status.is_success()
-    }
-
-    /// Whether the same row may succeed later, because the register was busy.
-    #[must_use]
-    pub fn is_temporary(&self) -> bool {
-        let is_conflict = self.status == StatusCode::CONFLICT;
-        self.status.is_server_error()
-            || is_conflict && self.result != RecordResult::AlreadyRegistered
     }
 
     /// Whether the record does not have the entity tag of the row.
@@ -163,9 +165,22 @@ fn etag(reply: &ApiResponse) -> Option<String> {
         .map(|(_, value)| value.clone())
 }
 
+/// Whether the request met another one that was not finished.
+fn is_conflict_of_requests(error: &ApiError) -> bool {
+    matches!(
+        error,
+        ApiError::KeyInUse | ApiError::Storage(StorageError::Stale)
+    )
+}
+
 /// The problems of a refused row in the words of the version; none for errors that only have a
 /// status.
-fn problems(served: &Served, lists: &Lists, error: &ApiError) -> Vec<RowProblem> {
+fn problems(
+    served: &Served,
+    lists: &Lists,
+    result: RecordResult,
+    error: &ApiError,
+) -> Vec<RowProblem> {
     if let ApiError::Invalid(problems) = error {
         let of_row = problems.iter().map(|problem| RowProblem {
             field: names::path(served.version, &problem.at),
@@ -175,9 +190,15 @@ fn problems(served: &Served, lists: &Lists, error: &ApiError) -> Vec<RowProblem>
     }
     if let ApiError::Duplicate { fields, .. } = error {
         let fields = fields.join(", ");
+        let words = match result {
+            RecordResult::AlreadyRegistered => {
+                format!("A trainee with the same {fields} is already registered.")
+            }
+            _ => format!("The trainee already has a record with the same {fields}."),
+        };
         return vec![RowProblem {
             field: String::new(),
-            words: format!("A trainee with the same {fields} is already registered."),
+            words,
         }];
     }
     Vec::new()

@@ -95,15 +95,23 @@ pub(crate) fn seal_result(
     })
 }
 
-/// The details of a result; the default ones if it was sealed with another key.
+/// The details of a result; the default ones if they cannot be read, for pages that only show them.
 pub(crate) fn open_result<T: Default + DeserializeOwned>(
+    key: &UploadKey,
+    place: (i64, UploadStage),
+    result: &UploadResult,
+) -> T {
+    read_result(key, place, result).unwrap_or_default()
+}
+
+/// The details of a result; `None` if it was sealed with another key or is damaged.
+pub(crate) fn read_result<T: DeserializeOwned>(
     key: &UploadKey,
     (upload, stage): (i64, UploadStage),
     result: &UploadResult,
-) -> T {
-    key.open(upload, &place(stage, result.line), &result.content)
-        .and_then(|plain| serde_json::from_slice(&plain).ok())
-        .unwrap_or_default()
+) -> Option<T> {
+    let plain = key.open(upload, &place(stage, result.line), &result.content)?;
+    serde_json::from_slice(&plain).ok()
 }
 
 fn place(stage: UploadStage, line: i64) -> String {

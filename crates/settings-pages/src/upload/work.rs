@@ -6,11 +6,13 @@
 //! stored afterwards: a row that was sent and has no result is sent again, and has no second
 //! effect.
 
+use std::cell::RefCell;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::rt::task::spawn_blocking;
-use actix_web::rt::time::{Instant, sleep, sleep_until};
+use actix_web::rt::time::{Instant, sleep, sleep_until, timeout};
 use actix_web::rt::{self, System};
 use futures_util::lock::Mutex;
 use futures_util::stream::{self, StreamExt as _};
@@ -51,6 +53,8 @@ const PAUSES: [Duration; 4] = [
     Duration::from_secs(2),
     Duration::from_secs(5),
 ];
+/// The time between two renewals of the lease, which is longer, while the rows of a portion run.
+const LEASE_RENEWAL: Duration = Duration::from_secs(10);
 /// The longest sleep while the rate limit is used up. The lease, which is longer, is then renewed.
 const QUOTA_PAUSE: Duration = Duration::from_secs(5);
 
@@ -63,8 +67,8 @@ enum WorkEnd {
     LeaseLost,
     #[error("the user is no longer signed in, or may no longer upload")]
     SignedOut,
-    #[error("the register is busy")]
-    Busy,
+    #[error("a result of the check cannot be read")]
+    Unreadable,
     #[error("the browser has another key, or the file is not there")]
     NoFile,
     #[error(transparent)]
@@ -110,19 +114,19 @@ async fn run(state: GatewayState, order: WorkOrder, job: LongJob) -> Result<(), 
         .read::<_, StorageError>(move |session| session.last_upload_line(id, stage))
         .await?;
     let file = open_file(&state, &order).await?;
-    let mut work = Work {
+    let work = Work {
         state,
         order,
         file,
         job,
-        lease,
+        lease: RefCell::new(lease),
         trainees: Mutex::default(),
     };
     match stage {
         UploadStage::Check => work.check(last).await?,
         UploadStage::Send => work.send(last).await?,
     }
-    let lease = work.lease;
+    let lease = work.lease.into_inner();
     let finish = move |session: &mut Session<'_>| session.finish_upload_work(&lease);
     match work.state.store.write::<_, StorageError>(finish).await? {
         true => Ok(()),
@@ -153,20 +157,23 @@ impl JobError for WorkEnd {
     }
 }
 
+/// The result of a row to store, or the reason that the work ends with it.
+type RowResult = Result<UploadResult, WorkEnd>;
+
 /// The work on the rows of one upload.
 struct Work {
     state: GatewayState,
     order: WorkOrder,
     file: OpenedFile,
     job: LongJob,
-    lease: UploadLease,
+    lease: RefCell<UploadLease>,
     /// The trainees with the keys of the file, read before rows are sent.
     trainees: Mutex<check::TraineesByKey>,
 }
 
 impl Work {
     /// Checks the rows after a line.
-    async fn check(&mut self, last: i64) -> Result<(), WorkEnd> {
+    async fn check(&self, last: i64) -> Result<(), WorkEnd> {
         let mut trainees = check::TraineesByKey::default();
         trainees.update(self).await?;
         trainees.find_repeated_rows(&self.file);
@@ -179,24 +186,25 @@ impl Work {
                 return Ok(());
             }
             let began = self.begin_portion(rows).await?;
-            let work = &*self;
-            let portion = work.file.rows_after(after).iter().take(rows);
-            let results: Vec<_> = stream::iter(portion.clone())
-                .map(|row| check::check_row(work, &trainees, row))
-                .buffered(ROWS_AT_ONCE)
-                .collect()
-                .await;
-            after = portion.last().map_or(after, line_of);
+            let portion = self.file.rows_after(after).iter().take(rows);
+            after = portion.clone().last().map_or(after, line_of);
+            let checks = portion.map(|row| check::check_row(self, &trainees, row));
+            let results = self.run_rows(checks).await?;
             self.end_portion(began, results, of_file.take()).await?;
         }
     }
 
     /// Sends the rows after a line that the check has found to register or change a trainee.
-    async fn send(&mut self, last: i64) -> Result<(), WorkEnd> {
+    async fn send(&self, last: i64) -> Result<(), WorkEnd> {
         let (by, id) = (self.order.user.uploader, self.order.upload.id);
-        let (mut after, mut is_first) = (last, true);
+        let mut after = last;
+        let most = i64::try_from(PORTION).unwrap_or(i64::MAX);
+        // An earlier server worked on one portion at a time. It may have sent any of its rows.
+        let mut may_be_sent = match self.lease.borrow().is_resumed {
+            true => PORTION,
+            false => 0,
+        };
         loop {
-            let most = i64::try_from(PORTION).unwrap_or(i64::MAX);
             let checked = self
                 .state
                 .store
@@ -217,19 +225,16 @@ impl Work {
                 continue;
             }
             let began = self.begin_portion(wanted.len()).await?;
-            let work = &*self;
-            let results: Vec<_> = stream::iter(wanted)
-                .map(|result| send::send_row(work, result, is_first))
-                .buffered(ROWS_AT_ONCE)
-                .collect()
-                .await;
+            let rows = wanted.iter().enumerate();
+            let rows = rows.map(|(place, row)| send::send_row(self, row, place < may_be_sent));
+            let results = self.run_rows(rows).await?;
+            may_be_sent = may_be_sent.saturating_sub(wanted.len());
             self.end_portion(began, results, None).await?;
-            is_first = false;
         }
     }
 
     /// Counts rows for the rate limit of the user, and waits while it is used up. Returns the time.
-    async fn begin_portion(&mut self, rows: usize) -> Result<Instant, WorkEnd> {
+    async fn begin_portion(&self, rows: usize) -> Result<Instant, WorkEnd> {
         let began = Instant::now();
         let user_id = self.order.user.uploader.user_id();
         for _ in 0..rows.div_ceil(PARTS_PER_REQUEST) {
@@ -241,11 +246,26 @@ impl Work {
         Ok(began)
     }
 
+    /// Runs the rows of a portion, a few at once, and renews the lease while they run.
+    async fn run_rows(
+        &self,
+        rows: impl Iterator<Item = impl Future<Output = RowResult>>,
+    ) -> Result<Vec<RowResult>, WorkEnd> {
+        let results = stream::iter(rows).buffered(ROWS_AT_ONCE).collect();
+        let mut results = pin!(results);
+        loop {
+            match timeout(LEASE_RENEWAL, &mut results).await {
+                Ok(results) => return Ok(results),
+                Err(_) => self.renew_lease(Vec::new()).await?,
+            }
+        }
+    }
+
     /// Stores the results of a portion, and waits until its time is over.
     async fn end_portion(
-        &mut self,
+        &self,
         began: Instant,
-        results: Vec<Result<UploadResult, WorkEnd>>,
+        results: Vec<RowResult>,
         of_file: Option<UploadResult>,
     ) -> Result<(), WorkEnd> {
         // Rows behind one that failed have no result either, so that all are found again.
@@ -260,43 +280,66 @@ impl Work {
                 }
             }
         }
-        self.store_results(stored).await?;
+        // Work that ends at its first row does not prolong the time for which the file is stored.
+        if !stored.is_empty() {
+            self.store_results(stored).await?;
+        }
         end?;
         sleep_until(began + PORTION_TIME).await;
         Ok(())
     }
 
-    /// Stores results, and renews the lease.
-    async fn store_results(&mut self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
+    /// Stores results, renews the lease, and ends the work if the server stops.
+    async fn store_results(&self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
         if self.job.is_stopping() && results.is_empty() {
             return Err(WorkEnd::Stopping);
         }
-        let lease = self.lease.clone();
-        let store = move |session: &mut Session<'_>| session.add_upload_results(&lease, &results);
-        let renewed = self.state.store.write::<_, StorageError>(store).await?;
-        self.lease = renewed.ok_or(WorkEnd::LeaseLost)?;
+        self.renew_lease(results).await?;
         if self.job.is_stopping() {
             return Err(WorkEnd::Stopping);
         }
         Ok(())
     }
 
-    /// Runs a request of a row, again while the register is busy.
+    /// Stores results, and renews the lease.
+    async fn renew_lease(&self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
+        let lease = self.lease.borrow().clone();
+        let store = move |session: &mut Session<'_>| session.add_upload_results(&lease, &results);
+        let renewed = self.state.store.write::<_, StorageError>(store).await?;
+        self.lease.replace(renewed.ok_or(WorkEnd::LeaseLost)?);
+        Ok(())
+    }
+
+    /// Runs a request of a row, again while the register is busy. After the last pause, the outcome
+    /// is that of a refused row.
     async fn run(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
+        let (outcome, _) = self.run_counted(row).await?;
+        Ok(outcome)
+    }
+
+    /// Like `run`, but also returns whether the request was run more than once.
+    async fn run_counted(&self, row: RowRequest) -> Result<(RowOutcome, bool), WorkEnd> {
+        let mut is_repeated = false;
         for pause in PAUSES {
-            let outcome = run_row(&self.state, &self.order.user, row.clone()).await;
-            if outcome.is_signed_out() {
-                return Err(WorkEnd::SignedOut);
-            }
-            if !outcome.is_temporary() {
-                return Ok(outcome);
+            let outcome = self.run_once(row.clone()).await?;
+            if !outcome.is_temporary {
+                return Ok((outcome, is_repeated));
             }
             if self.job.is_stopping() {
                 return Err(WorkEnd::Stopping);
             }
+            is_repeated = true;
             sleep(pause).await;
         }
-        Err(WorkEnd::Busy)
+        Ok((self.run_once(row).await?, is_repeated))
+    }
+
+    async fn run_once(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
+        let outcome = run_row(&self.state, &self.order.user, row).await;
+        match outcome.is_signed_out() {
+            true => Err(WorkEnd::SignedOut),
+            false => Ok(outcome),
+        }
     }
 
     fn seal(
@@ -305,7 +348,7 @@ impl Work {
         kind: UploadRowKind,
         details: &impl serde::Serialize,
     ) -> Result<UploadResult, SealError> {
-        let place = (self.order.upload.id, self.lease.stage);
+        let place = (self.order.upload.id, self.lease.borrow().stage);
         seal_result(&self.order.key, place, (line, kind), details)
     }
 }

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{slice, thread};
 
 use domain::TraineeField as F;
 use gateway::admission::Admission;
 use http_kit::limits::rate_limit::RateLimit;
 use serde_json::Value;
-use storage::accounts::uploads::UploadState;
+use storage::accounts::uploads::{UploadLease, UploadResult, UploadRowKind, UploadState, Uploader};
 use storage::accounts::users::{Actor, SecretDigest, UserRole};
 use versions::SERVED;
 
@@ -127,6 +127,34 @@ pub(super) fn registered(register: &Register) -> BTreeMap<String, String> {
     trainees
         .map(|one| (cell(&one["provider_trainee_id"]), cell(&one["last_name"])))
         .collect()
+}
+
+fn uploader(register: &Register, editor: &Browser<'_>) -> Uploader {
+    let cookie = editor.cookie().unwrap();
+    let session = SecretDigest::from_text(cookie.split_once('=').unwrap().1);
+    register.operate(move |store| Ok(store.signed_in(&session)?.unwrap().uploader()?))
+}
+
+/// Takes the lease of the only upload of a user, as another server.
+fn take_lease(register: &Register, by: Uploader) -> UploadLease {
+    register.operate(move |store| {
+        let id = store.list_uploads(by)?[0].id;
+        Ok(store.take_upload_lease(by, id)?.unwrap())
+    })
+}
+
+/// Stores a result that no browser can read, as another server.
+fn add_result(register: &Register, lease: UploadLease, line: i64) -> UploadLease {
+    let result = UploadResult {
+        line,
+        kind: UploadRowKind::Change,
+        content: "damaged".to_owned(),
+    };
+    register.operate(move |store| {
+        Ok(store
+            .add_upload_results(&lease, slice::from_ref(&result))?
+            .unwrap())
+    })
 }
 
 #[test]
@@ -319,6 +347,27 @@ fn lost_zeros_of_identifiers_are_repaired_on_request() {
 }
 
 #[test]
+fn duplicate_degree_is_refused_by_check() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let mut row = cells(trainee(&api, 1));
+    api.create(trainee(&api, 1));
+    row.retain(|column, _| column == "provider_trainee_id" || column.starts_with("degrees.1."));
+    // All that identifies a degree is equal, but its institution is not.
+    row.insert("degrees.1.degree_id".to_owned(), "new".to_owned());
+    let other = match row["degrees.1.institution"].as_str() {
+        "0117" => "0149",
+        _ => "0117",
+    };
+    row.insert("degrees.1.institution".to_owned(), other.to_owned());
+    let path = check(&editor, &file(&[row]));
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Refused"), 1, "{}", page.text);
+    let words = "The trainee already has a record with the same subject, ";
+    assert!(page.text.contains(words), "{}", page.text);
+}
+
+#[test]
 fn upload_of_ended_server_continues_when_page_is_opened() {
     let register = Register::start();
     let (api, editor) = (newest(&register), editor(&register));
@@ -327,15 +376,9 @@ fn upload_of_ended_server_continues_when_page_is_opened() {
     finished(&editor, &path);
     editor.send(&format!("{path}/send"), &[]).is(303);
     // Another server has begun, and was killed.
-    let cookie = editor.cookie().unwrap();
-    let session = SecretDigest::from_text(cookie.split_once('=').unwrap().1);
-    let taken = register.operate(move |store| {
-        let by = store.signed_in(&session)?.unwrap().uploader()?;
-        let id = store.list_uploads(by)?[0].id;
-        Ok((store.take_upload_lease(by, id)?.is_some(), by, id))
-    });
-    let (is_taken, by, id) = taken;
-    assert!(is_taken);
+    let by = uploader(&register, &editor);
+    let lease = take_lease(&register, by);
+    let id = lease.id;
     editor.open(&path).is(200);
     thread::sleep(Duration::from_millis(300));
     assert_eq!(registered(&register), BTreeMap::new());
@@ -345,6 +388,105 @@ fn upload_of_ended_server_continues_when_page_is_opened() {
     let state = register.operate(move |session| session.find_upload(by, id));
     assert_eq!(state.unwrap().state, UploadState::Sent);
     assert_eq!(registered(&register).len(), 5);
+}
+
+#[test]
+fn changes_of_ended_server_are_reported_as_changed() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let changed = [0, 50, 99];
+    let ids = changed.map(|number| api.create(trainee(&api, number)).id().to_owned());
+    // The rows between them are refused. The last two changes are more than 50 rows after the
+    // first one, so that a server that continues lists them in two portions.
+    let mut rows = "provider_trainee_id,first_names\n".to_owned();
+    for number in 0..100 {
+        rows.push_str(&format!("26-{number:04},Ines\n"));
+    }
+    let path = check(&editor, rows.as_bytes());
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be changed"), 3, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    let lease = take_lease(&register, uploader(&register, &editor));
+    add_result(&register, lease, 2);
+    for id in &ids {
+        api.update(id, Body::new(api.version).with(F::first_names, "Ines"));
+    }
+    register.clock.set("2026-10-05T09:00:31Z");
+    let report = finished(&editor, &path);
+    assert_eq!(count(&report, "Changed"), 3, "{}", report.text);
+}
+
+#[test]
+fn normalised_change_of_ended_server_is_reported_as_changed() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let shown = api.get(&format!("/trainees/{id}")).is(200);
+    let updated_at = cell(&shown.data()["updated_at"]);
+    let row = format!("provider_trainee_id,last_name,updated_at\n26-0001,Van  Dyk,{updated_at}\n");
+    let path = check(&editor, row.as_bytes());
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be changed"), 1, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    take_lease(&register, uploader(&register, &editor));
+    register.clock.set("2026-10-05T09:00:10Z");
+    let sent = api.update(&id, Body::new(api.version).with(F::last_name, "Van  Dyk"));
+    assert_eq!(*sent.value(F::last_name), "Van Dyk");
+    register.clock.set("2026-10-05T09:00:31Z");
+    let report = finished(&editor, &path);
+    assert_eq!(count(&report, "Changed"), 1, "{}", report.text);
+}
+
+#[test]
+fn row_sent_in_part_by_ended_server_is_completed() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let mut row = cells(trainee(&api, 1));
+    row.retain(|column, _| column == "provider_trainee_id" || column.starts_with("degrees.1."));
+    row.insert("last_name".to_owned(), "Van  Dyk".to_owned());
+    row.insert("degrees.1.degree_id".to_owned(), "new".to_owned());
+    row.insert("degrees.1.graduation_year".to_owned(), "2012".to_owned());
+    let path = check(&editor, &file(&[row]));
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be changed"), 1, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    take_lease(&register, uploader(&register, &editor));
+    api.update(&id, Body::new(api.version).with(F::last_name, "Van  Dyk"));
+    register.clock.set("2026-10-05T09:00:31Z");
+    let report = finished(&editor, &path);
+    assert_eq!(count(&report, "Changed"), 1, "{}", report.text);
+    let degrees = api.get(&format!("/trainees/{id}/degrees")).is(200);
+    assert_eq!(degrees.data().as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn change_of_other_field_after_check_is_reported() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let path = check(&editor, b"provider_trainee_id,first_names\n26-0001,Ines\n");
+    finished(&editor, &path);
+    api.update(&id, Body::new(api.version).with(F::last_name, "Elm"));
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    let report = finished(&editor, &path);
+    let words = "Not sent, because changed after the check";
+    assert_eq!(count(&report, words), 1, "{}", report.text);
+}
+
+#[test]
+fn unreadable_result_of_check_is_not_sent() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let path = check(&editor, &file(&[cells(trainee(&api, 1))]));
+    let lease = take_lease(&register, uploader(&register, &editor));
+    let lease = add_result(&register, lease, 2);
+    let is_finished = register.operate(move |store| store.finish_upload_work(&lease));
+    assert!(is_finished);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    editor.open(&path).is(200);
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(registered(&register), BTreeMap::new());
 }
 
 #[test]
@@ -359,7 +501,7 @@ fn refused_rows_are_shown_in_pages_of_twenty() {
     let mut page = finished(&editor, &path);
     let mut shown = Vec::new();
     loop {
-        shown.push(page.text.matches("scope=\"row\"").count());
+        shown.push(page.text.matches("<th scope=\"row\">Line ").count());
         let Some(at) = page.text.find("\">Show more rows") else {
             break;
         };

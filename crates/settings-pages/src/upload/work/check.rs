@@ -10,7 +10,9 @@ use storage::accounts::uploads::{UploadResult, UploadRowKind};
 use storage::base::cause::Cause;
 use storage::records::trainees::{ProviderKeyPage, ProviderKeyPosition};
 use storage::session::Session;
-use trainee_file::{Differences, FieldChange, NoMemory, Row, TraineeRow, at, compare};
+use trainee_file::{
+    Differences, FieldChange, NestedChange, NoMemory, Row, TraineeRow, at, cell, compare,
+};
 
 use super::requests::{Prepared, nested_fields};
 use super::{Work, WorkEnd};
@@ -219,7 +221,7 @@ async fn check_change(
 
 /// Checks the changes of the fields of a trainee. A value that the register would show as it is now
 /// is no change.
-async fn check_fields(
+pub(super) async fn check_fields(
     work: &Work,
     prepared: &Prepared<'_>,
     trainee_id: &str,
@@ -247,8 +249,9 @@ async fn check_fields(
     Ok(())
 }
 
-/// Checks the nested records to add or change.
-async fn check_nested(
+/// Checks the nested records to add or change. A value that the register would show as it is now is
+/// no change.
+pub(super) async fn check_nested(
     work: &Work,
     prepared: &Prepared<'_>,
     trainee_id: &str,
@@ -262,16 +265,20 @@ async fn check_nested(
             let column = row.column_name(&problem.field);
             details.problems.push(cell_problem(work, &column, problem));
         }
+        let changed = record(&outcome);
+        let is_added = matches!(nested, NestedChange::Add(_));
         for change in &changes {
-            let column = row.column_name(&change.field);
-            details.changes.push(cell_change(work, &column, change));
+            if is_added || cell(at(&changed, &change.field)) != change.shown {
+                let column = row.column_name(&change.field);
+                details.changes.push(cell_change(work, &column, change));
+            }
         }
     }
     Ok(())
 }
 
 /// The differences between a row and a record.
-pub(super) fn differences(row: &TraineeRow, current: &Value) -> Differences {
+fn differences(row: &TraineeRow, current: &Value) -> Differences {
     let Ok(found) = compare::<NoMemory>(&NoMemory, row, current).map_err(|never: Infallible| never);
     found
 }

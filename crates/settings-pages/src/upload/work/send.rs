@@ -1,14 +1,20 @@
 //! Sends a row that the check has accepted.
 
+use std::convert::Infallible;
+
 use gateway::parts::rows::RowOutcome;
+use gateway::request::row::Row as RowRequest;
 use serde_json::Value;
 use storage::accounts::uploads::{UploadResult, UploadRowKind, UploadStage};
-use trainee_file::{Differences, NestedChange, Row, TraineeRow, at, cell};
+use trainee_file::{
+    AcceptedValue, Differences, Memory, NestedChange, NestedRow, Row, SentNested, TraineeRow, at,
+    cell, compare,
+};
 
-use super::check::{cell_change, cell_problem, differences, record};
+use super::check::{cell_problem, check_fields, check_nested, record};
 use super::requests::{Prepared, nested_fields};
 use super::{Work, WorkEnd};
-use crate::upload::row_details::{CellChange, CellProblem, RowDetails, open_result};
+use crate::upload::row_details::{CellChange, CellProblem, RowDetails, read_result};
 
 /// What the person reads of a row that was not sent because its trainee was changed.
 const CHANGED: &str = "The trainee was changed in the register after the check. Check the file \
@@ -22,22 +28,27 @@ pub(super) async fn send_row(
     may_be_sent: bool,
 ) -> Result<UploadResult, WorkEnd> {
     let place = (work.order.upload.id, UploadStage::Check);
-    let mut details: RowDetails = open_result(&work.order.key, place, checked);
+    let mut details: RowDetails =
+        read_result(&work.order.key, place, checked).ok_or(WorkEnd::Unreadable)?;
     let row = work.file.row_at(checked.line).ok_or(WorkEnd::LeaseLost)?;
     let read = work.file.trainee_row(row);
-    let kind = match details.trainee_id.clone() {
-        None if !may_be_sent && is_registered(work, &read).await? => {
+    let kind = match (checked.kind, details.trainee_id.clone()) {
+        (UploadRowKind::Register, None) if !may_be_sent && is_registered(work, &read).await? => {
             UploadRowKind::ChangedMeanwhile
         }
-        None => register(work, row, &read, &mut details).await?,
-        Some(id) => {
-            let sending = Sending {
+        (UploadRowKind::Register, None) => register(work, row, &read, &mut details).await?,
+        (UploadRowKind::Change, Some(id)) => {
+            let mut sending = Sending {
                 prepared: work.prepare(row, false),
+                checking: work.prepare(row, true),
                 work,
                 trainee_id: id,
+                may_be_sent,
+                is_repeated: false,
             };
-            sending.change(&read, &mut details, may_be_sent).await?
+            sending.change(&read, &mut details).await?
         }
+        _ => return Err(WorkEnd::Unreadable),
     };
     if kind == UploadRowKind::ChangedMeanwhile {
         details.problems.push(CellProblem {
@@ -81,27 +92,68 @@ async fn register(
 struct Sending<'a> {
     work: &'a Work,
     prepared: Prepared<'a>,
+    /// Like `prepared`, but the requests are only checked.
+    checking: Prepared<'a>,
     trainee_id: String,
+    /// Whether parts of the row may have been sent before.
+    may_be_sent: bool,
+    /// Whether a request was sent again without a reply to the first one, which may have been done.
+    is_repeated: bool,
+}
+
+/// The memory of a row that may have been sent, in whole or in part.
+struct MayBeSent<'a> {
+    current: &'a Value,
+}
+
+impl Memory for MayBeSent<'_> {
+    type Error = Infallible;
+
+    fn accepted(&self, _: &str) -> Result<Vec<AcceptedValue>, Infallible> {
+        Ok(Vec::new())
+    }
+
+    fn sent_nested(&self, _: &str, _: &NestedRow) -> Result<SentNested, Infallible> {
+        Ok(SentNested::Unanswered)
+    }
+
+    /// The present record, since the differences are compared with those that were checked.
+    fn base(&self, _: &str, _: &str) -> Result<Option<Value>, Infallible> {
+        Ok(Some(self.current.clone()))
+    }
 }
 
 impl Sending<'_> {
     /// Sends what differs from the record, one part after the other, unless the record has changed
-    /// since the check.
+    /// since the check. Our own change is not taken for that of another user.
     async fn change(
-        &self,
+        &mut self,
         read: &TraineeRow,
         details: &mut RowDetails,
-        may_be_sent: bool,
+    ) -> Result<UploadRowKind, WorkEnd> {
+        let kind = self.change_once(read, details).await?;
+        if kind == UploadRowKind::ChangedMeanwhile && self.is_repeated {
+            self.may_be_sent = true;
+            return self.change_once(read, details).await;
+        }
+        Ok(kind)
+    }
+
+    async fn change_once(
+        &mut self,
+        read: &TraineeRow,
+        details: &mut RowDetails,
     ) -> Result<UploadRowKind, WorkEnd> {
         let shown = self.work.run(self.prepared.show(&self.trainee_id)).await?;
         if !shown.is_accepted() {
             return Ok(self.refuse(details, &shown, None));
         }
         let current = record(&shown);
-        let found = differences(read, &current);
-        let is_checked_state = shown.etag == details.etag;
-        let is_rest = may_be_sent && self.is_rest_of(&found, &details.changes);
-        if !is_checked_state && !is_rest {
+        let memory = MayBeSent { current: &current };
+        let Ok(found) = compare(&memory, read, &current).map_err(|never: Infallible| never);
+        if shown.etag != details.etag
+            && !(self.may_be_sent && self.is_rest_of(&found, &current, &details.changes).await?)
+        {
             return Ok(UploadRowKind::ChangedMeanwhile);
         }
         let mut etag = shown.etag;
@@ -109,7 +161,7 @@ impl Sending<'_> {
             let request = self
                 .prepared
                 .change(&self.trainee_id, &found.fields, etag.take());
-            let outcome = self.work.run(request).await?;
+            let outcome = self.send(request).await?;
             if !outcome.is_accepted() {
                 return Ok(self.refuse(details, &outcome, None));
             }
@@ -125,9 +177,16 @@ impl Sending<'_> {
         Ok(UploadRowKind::Change)
     }
 
+    /// Sends a part of the row.
+    async fn send(&mut self, request: RowRequest) -> Result<RowOutcome, WorkEnd> {
+        let (outcome, is_repeated) = self.work.run_counted(request).await?;
+        self.is_repeated |= is_repeated;
+        Ok(outcome)
+    }
+
     /// Adds or changes a nested record. `None` if it has changed since the check.
     async fn send_nested(
-        &self,
+        &mut self,
         nested: &NestedChange,
         trainee_etag: Option<String>,
     ) -> Result<Option<RowOutcome>, WorkEnd> {
@@ -140,23 +199,23 @@ impl Sending<'_> {
             etag = shown.etag;
         }
         let request = self.prepared.nested(&self.trainee_id, nested, etag);
-        Ok(Some(self.work.run(request).await?))
+        Ok(Some(self.send(request).await?))
     }
 
-    /// Whether all differences are among the checked changes, so that the others were sent before.
-    fn is_rest_of(&self, found: &Differences, checked: &[CellChange]) -> bool {
-        let fields = found.fields.iter();
-        let mut left: Vec<_> = fields
-            .map(|change| cell_change(self.work, &change.field, change))
-            .collect();
-        for nested in &found.nested {
-            let (row, changes) = nested_fields(nested);
-            for change in &changes {
-                let column = row.column_name(&change.field);
-                left.push(cell_change(self.work, &column, change));
-            }
-        }
-        found.problems.is_empty() && left.iter().all(|change| checked.contains(change))
+    /// Whether all that would change is among the checked changes, so that the others were sent
+    /// before.
+    async fn is_rest_of(
+        &self,
+        found: &Differences,
+        current: &Value,
+        checked: &[CellChange],
+    ) -> Result<bool, WorkEnd> {
+        let (work, id) = (self.work, self.trainee_id.as_str());
+        let mut left = RowDetails::default();
+        check_fields(work, &self.checking, id, (found, current), &mut left).await?;
+        check_nested(work, &self.checking, id, found, &mut left).await?;
+        let mut changes = left.changes.iter();
+        Ok(found.problems.is_empty() && changes.all(|change| checked.contains(change)))
     }
 
     /// Adds the problems of a refused part.

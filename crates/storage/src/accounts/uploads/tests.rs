@@ -241,6 +241,7 @@ fn lease_moves_to_other_server_after_its_end() {
     assert_eq!(take(), None);
     register.clock.advance(TimeDelta::seconds(30));
     let second = take().unwrap();
+    assert!(!first.is_resumed && second.is_resumed);
     let row = &[(2, UploadRowKind::Equal)];
     assert_eq!(store_results(&register, &first, row), None);
     let finished = register.write(move |session| session.finish_upload_work(&first));
@@ -252,7 +253,8 @@ fn lease_moves_to_other_server_after_its_end() {
             assert!(session.begin_upload_sending(by, id)?);
             assert!(!session.begin_upload_sending(by, id)?);
             assert!(!session.assign_upload_columns(by, id, "x")?);
-            assert!(session.take_upload_lease(by, id)?.is_some());
+            let sending = session.take_upload_lease(by, id)?;
+            assert!(sending.is_some_and(|lease| !lease.is_resumed));
             assert!(!session.delete_upload(by, id)?);
             Ok(())
         })

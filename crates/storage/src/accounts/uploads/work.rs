@@ -19,6 +19,8 @@ pub struct UploadLease {
     pub id: i64,
     /// What is done with the rows.
     pub stage: UploadStage,
+    /// Whether an earlier server may have begun the stage without storing all results.
+    pub is_resumed: bool,
     until: NaiveDateTime,
 }
 
@@ -108,7 +110,12 @@ impl Session<'_> {
             .filter(is_idle(now.naive_utc()))
             .set(uploads::worked_until.eq(until))
             .execute(self.connection)?;
-        Ok((taken > 0).then_some(UploadLease { id, stage, until }))
+        Ok((taken > 0).then_some(UploadLease {
+            id,
+            stage,
+            is_resumed: found.worked_until.is_some(),
+            until,
+        }))
     }
 
     /// Stores the results of rows, and renews the lease. Returns the new lease; `None`, and stores
