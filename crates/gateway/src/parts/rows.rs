@@ -190,11 +190,10 @@ fn problems(
     }
     if let ApiError::Duplicate { fields, .. } = error {
         let fields = fields.join(", ");
-        let words = match result {
-            RecordResult::AlreadyRegistered => {
-                format!("A trainee with the same {fields} is already registered.")
-            }
-            _ => format!("The trainee already has a record with the same {fields}."),
+        let words = if result == RecordResult::AlreadyRegistered {
+            format!("A trainee with the same {fields} is already registered.")
+        } else {
+            format!("The trainee already has a record with the same {fields}.")
         };
         return vec![RowProblem {
             field: String::new(),

@@ -280,7 +280,7 @@ impl Work {
                 }
             }
         }
-        // Work that ends at its first row does not prolong the time for which the file is stored.
+        // Work that ends at its first row does not delay the deletion of the file.
         if !stored.is_empty() {
             self.store_results(stored).await?;
         }
