@@ -179,8 +179,8 @@ impl Work {
             }
             let began = self.begin_portion(rows).await?;
             let work = &*self;
-            let portion = work.file.rows_after(after).iter().take(rows);
-            let results: Vec<_> = stream::iter(portion.clone())
+            let portion = work.file.rows_after(after).get(..rows).unwrap_or_default();
+            let results: Vec<_> = stream::iter(portion)
                 .map(|row| check::check_row(work, &trainees, row))
                 .buffered(ROWS_AT_ONCE)
                 .collect()
