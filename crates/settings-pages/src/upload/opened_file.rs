@@ -1,13 +1,36 @@
 //! A stored file, opened for work on its rows.
 
+use actix_web::rt::task::spawn_blocking;
 use adapter_kit::Versions;
 use domain::{Lists, RecordField as _, TraineeField};
 use storage::accounts::uploads::UploadRecord;
+use tokio::sync::Semaphore;
 use trainee_file::{Column, FileFault, Repair, Row, Table, TraineeRow, find_repairs};
 
 use crate::upload::codes::NewestCodes;
 use crate::upload::names;
 use crate::upload::row_details::{FileDetails, Proposal};
+
+/// The number of files that a server reads at once. Reading takes several times the memory of the
+/// file.
+const READ_AT_ONCE: usize = 1;
+
+static READING: Semaphore = Semaphore::const_new(READ_AT_ONCE);
+
+/// Runs a function that reads a whole file outside of the event loop, after the reading of other
+/// files. Returns `None` if the function panics or the server stops.
+pub(crate) async fn read_in_turn<T: Send + 'static>(
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let permit = READING.acquire().await.ok()?;
+    // The function goes on, and has the permit, if the request ends before it.
+    let reading = spawn_blocking(move || {
+        let found = read();
+        drop(permit);
+        found
+    });
+    reading.await.ok()
+}
 
 /// The rows of a file with their columns, and what was found of the whole file.
 pub(crate) struct OpenedFile {
@@ -122,5 +145,31 @@ fn proposal(name: String, repair: Repair, table: &Table) -> Proposal {
         cells: repair.cells.len(),
         can_be_restored: repair.kind.can_be_restored(),
         examples: repair.examples,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+    fn count_running() -> usize {
+        let running = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
+        thread::sleep(Duration::from_millis(20));
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+        running
+    }
+
+    #[actix_web::test]
+    async fn files_are_read_one_after_the_other() {
+        let reading = (0..4).map(|_| read_in_turn(count_running));
+        assert_eq!(join_all(reading).await, [Some(1); 4]);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use actix_web::rt::task::spawn_blocking;
 use gateway::error::ApiError;
 use http_kit::requests::body::Body;
 use storage::accounts::uploads::{MAX_UPLOADS, NewUpload};
@@ -18,6 +17,7 @@ use crate::request::form::Faults;
 use crate::request::page::{PageError, Reply};
 use crate::request::page_request::PageRequest;
 use crate::request::uploaded_file::{FILE, UploadedFile};
+use crate::upload::opened_file::read_in_turn;
 use crate::upload::sealing::UploadKey;
 use crate::upload::stored_file::{self, FileHead};
 use crate::upload::{names, uploads};
@@ -76,10 +76,10 @@ pub(crate) async fn store_file(
     };
     let (read_file_bytes, read_key, versions) = (file.clone(), Arc::clone(&key), request.versions);
     let read =
-        spawn_blocking(move || read_file(&read_file_bytes, &read_key, &names::names(versions)));
+        read_in_turn(move || read_file(&read_file_bytes, &read_key, &names::names(versions)));
     let read = read
         .await
-        .map_err(|_| PageError::Request(ApiError::Interrupted))?;
+        .ok_or(PageError::Request(ApiError::Interrupted))?;
     let fault = match read {
         Ok(read) => match add(store, request, read, file, &key).await {
             Err(PageError::Storage(StorageError::Refused(Refusal::TooManyUploads))) => {

@@ -11,7 +11,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::rt::task::spawn_blocking;
 use actix_web::rt::time::{Instant, sleep, sleep_until, timeout};
 use actix_web::rt::{self, System};
 use futures_util::lock::Mutex;
@@ -29,7 +28,7 @@ use storage::error::{JobError, StorageError};
 use storage::session::Session;
 use trainee_file::FileFault;
 
-use crate::upload::opened_file::{OpenedFile, line_of};
+use crate::upload::opened_file::{OpenedFile, line_of, read_in_turn};
 use crate::upload::row_details::{FILE_LINE, seal_result};
 use crate::upload::sealing::SealError;
 use crate::upload::stored_file;
@@ -141,8 +140,8 @@ async fn open_file(state: &GatewayState, order: &WorkOrder) -> Result<OpenedFile
     let bytes = state.store.read::<_, StorageError>(load).await?;
     let bytes = bytes.ok_or(WorkEnd::NoFile)?;
     let (upload, versions, lists) = (order.upload.clone(), state.versions, state.lists);
-    let read = spawn_blocking(move || OpenedFile::read(&bytes, &upload, versions, lists));
-    Ok(read.await.map_err(|_| WorkEnd::Stopping)??)
+    let read = read_in_turn(move || OpenedFile::read(&bytes, &upload, versions, lists));
+    Ok(read.await.ok_or(WorkEnd::Stopping)??)
 }
 
 impl JobError for WorkEnd {
@@ -186,10 +185,12 @@ impl Work {
                 return Ok(());
             }
             let began = self.begin_portion(rows).await?;
-            let portion = self.file.rows_after(after).iter().take(rows);
-            after = portion.clone().last().map_or(after, line_of);
-            let checks = portion.map(|row| check::check_row(self, &trainees, row));
+            let portion = self.file.rows_after(after).get(..rows).unwrap_or_default();
+            let checks = portion
+                .iter()
+                .map(|row| check::check_row(self, &trainees, row));
             let results = self.run_rows(checks).await?;
+            after = portion.last().map_or(after, line_of);
             self.end_portion(began, results, of_file.take()).await?;
         }
     }

@@ -25,7 +25,7 @@ use crate::upload::row_details::{CellChange, CellProblem, FILE_LINE, RowDetails}
 pub(super) struct TraineesByKey {
     /// The identifiers of the trainees with each key of the file.
     trainees: HashMap<String, Vec<String>>,
-    /// The position up to which the keys of the register were read.
+    /// The position of the last key that was read from the register.
     position: Option<ProviderKeyPosition>,
     /// The lines of repeated rows, each with the line of another row about the same trainee.
     repeated: HashMap<i64, i64>,
