@@ -61,7 +61,6 @@ fn large_replies(server: &Server, caller: &Caller) -> Vec<(usize, String)> {
         format!("{base}{}", Endpoint::ReferenceData.path()),
         format!("{base}/openapi.json"),
         format!("/docs/{newest}/swagger-ui-bundle.js"),
-        format!("/docs/{newest}/swagger-ui-standalone-preset.js"),
         format!("/docs/{newest}/swagger-ui.css"),
         format!("/docs/versions/migrating-from-{oldest}"),
         format!("/docs/differences/{oldest}..{newest}?format=json"),
