@@ -17,7 +17,8 @@ const ROWS: usize = 200;
 const KEYS: &str = "SELECT record ->> 'provider_trainee_id' AS text FROM trainees \
                     JOIN providers ON providers.id = provider_id WHERE ukprn = '10012345'";
 /// What time does: the lease of the killed server ends.
-const LEASE_ENDS: &str = "UPDATE uploads SET worked_until = NULL";
+const LEASE_ENDS: &str =
+    "UPDATE uploads SET worked_until = '2026-01-01 00:00:00' WHERE worked_until IS NOT NULL";
 
 /// A file of trainees who are valid in the newest version and differ from each other.
 fn file() -> String {
