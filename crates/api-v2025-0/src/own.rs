@@ -66,6 +66,7 @@ pub(crate) const AGENCY_DISABILITIES: VersionField<Trainee> = VersionField::new(
 pub(crate) const WITHDRAW_REASONS_DFE_DETAILS: VersionField<Trainee> =
     VersionField::new("Always null.", Kind::Text, |_, _| Value::Null);
 
+/// The codes of the trainee's disabilities, by the names of their fields.
 fn agency_disabilities<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
     let codes: Vec<_> = DISABILITIES
         .iter()

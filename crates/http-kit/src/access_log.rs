@@ -112,6 +112,7 @@ impl Answering {
     fn begin(request: &ServiceRequest, id: RequestId) -> Self {
         let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
         let observed = Rc::new(Observed::default());
+        // Requests of a version are named by their endpoint, which the dispatcher records.
         if !is_of_a_version(request.path()) {
             observed
                 .pattern

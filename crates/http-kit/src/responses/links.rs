@@ -38,8 +38,8 @@ fn set(headers: &mut HeaderMap, links: &str) {
 }
 
 /// Adds a link to the page about the status, where a version refuses a request and the reply has no
-/// such link yet. A version that is gone says where to go by its links, and a cursor that is gone
-/// by having none.
+/// such link yet. A reply with the status 410 gets none: that of a removed version has links to the
+/// migration guide already, and that of an outdated cursor needs no page.
 pub fn add_help(response: &mut HttpResponse, label: Label) {
     let status = response.status();
     let others = there(response.headers());

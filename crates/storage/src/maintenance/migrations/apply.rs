@@ -53,8 +53,8 @@ const BASELINE: &str = "20261126000001";
 ///
 /// # Errors
 ///
-/// [`StorageError::LayoutBeforeRelease`] if there are tables that the first migration did not
-/// create.
+/// [`StorageError::LayoutBeforeRelease`] if the database has a register, but not the first
+/// migration of the first release.
 pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
     if !has_register(connection)? {
         return Ok(Vec::new());
