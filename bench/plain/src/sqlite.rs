@@ -12,7 +12,7 @@ pub(crate) use queries::Database;
 
 type Db = sqlx::Sqlite;
 
-/// Connections that read. Each has a thread of its own, so more of them only switch more often.
+/// Connections that read. Each has its own thread, so more of them only switch more often.
 const READERS: u32 = 4;
 
 const KEY: &str = "INTEGER PRIMARY KEY";

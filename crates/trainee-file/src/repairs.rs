@@ -141,12 +141,6 @@ impl Mangled {
         self.describe().0
     }
 
-    /// Returns the kind with this [`Mangled::name`], `None` if there is none.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Whether the cells can be restored.
     #[must_use]
     pub fn can_be_restored(self) -> bool {

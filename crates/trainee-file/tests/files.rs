@@ -654,10 +654,10 @@ fn formulas_and_error_values_are_found() {
 #[test]
 fn kinds_of_repairs_are_named_and_explained() {
     for kind in trainee_file::Mangled::ALL {
-        assert_eq!(trainee_file::Mangled::from_name(kind.name()), Some(kind));
+        let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+        assert!(kind.name().chars().all(is_name), "{kind:?}");
         assert!(kind.to_string().ends_with('.'));
     }
-    assert_eq!(trainee_file::Mangled::from_name("x"), None);
 }
 
 #[test]
