@@ -203,57 +203,62 @@ impl ApiRequest {
 
     /// The request for `endpoint` that is equal to an item of this batch, so that neither is
     /// carried out after the other.
-    #[must_use]
-    pub fn to_item_request(&self, endpoint: Endpoint, key: &str, data: &str, batch: &Body) -> Self {
+    pub(crate) fn to_item_request(
+        &self,
+        state: &GatewayState,
+        endpoint: Endpoint,
+        key: &str,
+        data: &str,
+        batch: &Body,
+    ) -> Self {
         let path = self.version().label.base_path() + endpoint.path();
         let body = ["{\"data\":", data, "}"].concat().into_bytes();
+        let key = Key::new(key, &HttpMethod::POST, &path, &body, &state.key_digests);
+        let identity = self.identity.clone();
         Self {
-            served: self.served,
-            lists: self.lists,
-            rendered_lists: self.rendered_lists.clone(),
-            environment: self.environment,
-            versions: self.versions,
-            cursors: self.cursors.clone(),
-            key_digests: self.key_digests.clone(),
-            wait: None,
-            identity: self.identity.clone(),
             endpoint: self.endpoint,
-            request_id: self.request_id.clone(),
             ids: self.ids.clone(),
-            query: String::new(),
-            unknown_parameters: Vec::new(),
-            if_match: None,
-            if_none_match: None,
-            idempotency_key: Ok(Some(Key::new(
-                key,
-                &HttpMethod::POST,
-                &path,
-                &body,
-                &self.key_digests,
-            ))),
+            request_id: self.request_id.clone(),
+            idempotency_key: Ok(Some(key)),
             validates_only: self.validates_only,
-            body: Ok(batch.part(body)),
             unknown: self.unknown,
-            names_counted: Once::new(),
+            ..Self::part(state, self.served, identity, endpoint, batch.part(body))
         }
     }
 
     /// The request for a row of a file, in the newest version. Unknown names are refused.
     pub(crate) fn from_row(state: &GatewayState, user: UserIdentity, row: Row) -> Option<Self> {
         let served = state.versions.newest()?;
-        let endpoint = row.endpoint;
-        let path = endpoint.path().replace("{trainee_id}", &row.trainee_id);
+        let placeholder = format!("{{{}}}", TraineeField::trainee_id.info().name);
+        let path = row.endpoint.path().replace(&placeholder, &row.trainee_id);
         let path = served.version.label.base_path() + &path;
-        let idempotency_key = row.idempotency_key.map(|key| {
-            Key::new(
-                &key,
-                &HttpMethod::POST,
-                &path,
-                &row.body,
-                &state.key_digests,
-            )
-        });
+        let digests = &state.key_digests;
+        let key = row
+            .idempotency_key
+            .map(|key| Key::new(&key, &HttpMethod::POST, &path, &row.body, digests));
+        let (identity, body) = (Identity::User(user), Body::default().part(row.body));
         Some(Self {
+            ids: PathIds {
+                trainee: row.trainee_id,
+                nested: row.nested_id,
+            },
+            if_match: row.if_match,
+            idempotency_key: Ok(key),
+            validates_only: row.validates_only,
+            unknown: UnknownNames::Reject,
+            ..Self::part(state, served, identity, row.endpoint, body)
+        })
+    }
+
+    /// A request that is part of something larger: it has no headers and no query.
+    fn part(
+        state: &GatewayState,
+        served: &'static Served,
+        identity: Identity,
+        endpoint: Endpoint,
+        body: Body,
+    ) -> Self {
+        Self {
             served,
             versions: state.versions,
             environment: state.environment,
@@ -262,23 +267,23 @@ impl ApiRequest {
             cursors: state.cursors.clone(),
             key_digests: state.key_digests.clone(),
             wait: None,
-            identity: Identity::User(user),
+            identity,
             endpoint,
             request_id: request_id::current(),
             ids: PathIds {
-                trainee: row.trainee_id,
-                nested: row.nested_id,
+                trainee: String::new(),
+                nested: String::new(),
             },
             query: String::new(),
             unknown_parameters: Vec::new(),
-            if_match: row.if_match,
+            if_match: None,
             if_none_match: None,
-            idempotency_key: Ok(idempotency_key),
-            validates_only: row.validates_only,
-            body: Ok(Body::default().part(row.body)),
-            unknown: UnknownNames::Reject,
+            idempotency_key: Ok(None),
+            validates_only: false,
+            body: Ok(body),
+            unknown: UnknownNames::Warn,
             names_counted: Once::new(),
-        })
+        }
     }
 
     /// The version.

@@ -273,7 +273,7 @@ impl Batch<'_> {
             body,
             ..
         } = *self;
-        let item = request.to_item_request(endpoint, key, data, body);
+        let item = request.to_item_request(state, endpoint, key, data, body);
         run_part(state, item, endpoint).await
     }
 }

@@ -8,6 +8,8 @@ use adapter_kit::problems::message;
 use adapter_kit::{Endpoint, Method, Served, names};
 use domain::Lists;
 use storage::error::StorageError;
+use storage::records::idempotency::KeyState;
+use storage::session::Session;
 use usage::request_log::run_report::status_sentence;
 use usage::request_log::{ObservedRequest, RecordResult};
 
@@ -81,6 +83,34 @@ pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> Row
             .record(&state.store, user.logged(), observed, logged);
     }
     outcome
+}
+
+/// Whether a request with the idempotency key of the row was carried out.
+///
+/// # Errors
+///
+/// [`ApiError::SignedOut`] if the user may no longer upload. Otherwise when the database does not
+/// answer.
+pub async fn was_sent(
+    state: &GatewayState,
+    user: &UserIdentity,
+    row: Row,
+) -> Result<bool, ApiError> {
+    let Some(request) = ApiRequest::from_row(state, user.clone(), row) else {
+        return Ok(false);
+    };
+    let user = user.clone();
+    let job = move |session: &mut Session<'_>| -> Result<bool, ApiError> {
+        let Some(key) = request.idempotency_key()? else {
+            return Ok(false);
+        };
+        let signed_in = user.authenticate(session)?;
+        let opened = session.open_to_upload(&signed_in, request.cause());
+        let mut records = opened.ok_or(ApiError::SignedOut)?;
+        let state = records.earlier_reply(&key.key_digest, &key.request_digest)?;
+        Ok(state != KeyState::Unused)
+    };
+    state.store.write(job).await
 }
 
 /// The method of a request to the endpoint, as clients send it.

@@ -1,5 +1,7 @@
 //! The refused rows of an upload as a CSV file that can be corrected and uploaded again.
 
+use std::mem;
+
 use storage::accounts::uploads::{UploadRowKind, UploadStage};
 use storage::session::Session;
 use trainee_file::{WHY_HEADING, write_csv};
@@ -32,7 +34,13 @@ pub(crate) fn download(
     let (Some(head), Some(key)) = (head, &request.upload_key) else {
         return columns::show(session, request, context);
     };
-    let mut rows: Vec<(i64, RowDetails)> = Vec::new();
+    // The file may be one of refused rows itself.
+    let kept = |place: &usize| {
+        let heading = head.header.get(*place);
+        heading.is_some_and(|heading| !heading.eq_ignore_ascii_case(WHY_HEADING))
+    };
+    let places: Vec<usize> = (0..head.header.len()).filter(kept).collect();
+    let mut rows: Vec<(i64, Vec<String>)> = Vec::new();
     for (stage, kind) in REFUSED {
         let mut after = FILE_LINE;
         loop {
@@ -49,32 +57,24 @@ pub(crate) fn download(
             };
             after = last.line;
             for result in &found {
-                let details = open_result(key, (upload.id, stage), result);
-                rows.push((result.line, details));
+                let mut row: RowDetails = open_result(key, (upload.id, stage), result);
+                let mut cells: Vec<String> = places
+                    .iter()
+                    .map(|place| row.cells.get_mut(*place).map(mem::take).unwrap_or_default())
+                    .collect();
+                cells.push(reason(&row.problems));
+                rows.push((result.line, cells));
             }
         }
     }
     rows.sort_by_key(|(line, _)| *line);
-    // The file may be one of refused rows itself.
-    let kept = |place: &usize| {
-        let heading = head.header.get(*place);
-        heading.is_some_and(|heading| !heading.eq_ignore_ascii_case(WHY_HEADING))
-    };
-    let places: Vec<usize> = (0..head.header.len()).filter(kept).collect();
-    let reasons: Vec<String> = rows.iter().map(|(_, row)| reason(&row.problems)).collect();
-    let header = pick(&head.header, &places).chain([WHY_HEADING]);
-    let mut lines = Vec::with_capacity(rows.len());
-    for ((_, row), reason) in rows.iter().zip(&reasons) {
-        lines.push(pick(&row.cells, &places).chain([reason.as_str()]));
-    }
+    let headings = places.iter().filter_map(|place| head.header.get(*place));
+    let header = headings.map(String::as_str).chain([WHY_HEADING]);
+    let lines = rows
+        .iter()
+        .map(|(_, cells)| cells.iter().map(String::as_str));
     let file = write_csv(header, lines).map_err(PageError::File)?;
     Ok(Reply::Csv(FILE, file))
-}
-
-fn pick<'a>(cells: &'a [String], places: &'a [usize]) -> impl Iterator<Item = &'a str> {
-    places
-        .iter()
-        .map(|place| cells.get(*place).map_or("", String::as_str))
 }
 
 /// The problems of a row in one cell.

@@ -66,6 +66,8 @@ enum WorkEnd {
     LeaseLost,
     #[error("the user is no longer signed in, or may no longer upload")]
     SignedOut,
+    #[error("the newest version has no endpoint for a nested record")]
+    NoEndpoint,
     #[error("a result of the check cannot be read")]
     Unreadable,
     #[error("the browser has another key, or the file is not there")]

@@ -490,6 +490,35 @@ fn unreadable_result_of_check_is_not_sent() {
 }
 
 #[test]
+fn trainee_registered_while_no_server_worked_is_not_registered_twice() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let rows: Vec<_> = (0..5).map(|number| cells(trainee(&api, number))).collect();
+    let path = check(&editor, &file(&rows));
+    finished(&editor, &path);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    take_lease(&register, uploader(&register, &editor));
+    api.create(trainee(&api, 99).with(
+        F::provider_trainee_id,
+        rows[2]["provider_trainee_id"].as_str(),
+    ));
+    register.clock.set("2026-10-05T09:00:31Z");
+    let report = finished(&editor, &path);
+    let words = "Not sent, because changed after the check";
+    assert_eq!(count(&report, words), 1, "{}", report.text);
+    assert_eq!(count(&report, "Registered"), 4);
+    assert_eq!(
+        api.get("/trainees?per_page=500")
+            .is(200)
+            .data()
+            .as_array()
+            .unwrap()
+            .len(),
+        5
+    );
+}
+
+#[test]
 fn refused_rows_are_shown_in_pages_of_twenty() {
     let register = Register::start();
     let editor = editor(&register);

@@ -259,7 +259,7 @@ pub(super) async fn check_nested(
     details: &mut RowDetails,
 ) -> Result<(), WorkEnd> {
     for nested in &found.nested {
-        let outcome = work.run(prepared.nested(trainee_id, nested, None)).await?;
+        let outcome = work.run(prepared.nested(trainee_id, nested, None)?).await?;
         let (row, changes) = nested_fields(nested);
         for problem in &outcome.problems {
             let column = row.column_name(&problem.field);

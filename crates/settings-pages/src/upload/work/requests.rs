@@ -1,11 +1,11 @@
 //! The requests of a row.
 
-use adapter_kit::Endpoint;
+use adapter_kit::{Endpoint, Method};
 use gateway::request::row::Row as RowRequest;
 use serde_json::{Map, Value};
-use trainee_file::{FieldChange, LISTS, NestedChange, NestedRow, Row, TraineeRow, input};
+use trainee_file::{FieldChange, List, NestedChange, NestedRow, Row, TraineeRow, input};
 
-use super::Work;
+use super::{Work, WorkEnd};
 
 /// Makes the requests of a row.
 pub(super) struct Prepared<'a> {
@@ -90,15 +90,15 @@ impl Prepared<'_> {
         &self,
         trainee_id: &str,
         nested: &NestedChange,
-    ) -> Option<RowRequest> {
+    ) -> Result<Option<RowRequest>, WorkEnd> {
         let NestedChange::Update { row, id, .. } = nested else {
-            return None;
+            return Ok(None);
         };
-        let (_, show, _) = endpoints(row);
-        Some(RowRequest {
+        let show = endpoint(row.list, Method::Get, true)?;
+        Ok(Some(RowRequest {
             nested_id: id.clone(),
             ..self.request(show, trainee_id, Map::new())
-        })
+        }))
     }
 
     /// Adds or changes a nested record. The entity tag is that of the trainee for a record to add,
@@ -108,10 +108,10 @@ impl Prepared<'_> {
         trainee_id: &str,
         nested: &NestedChange,
         if_match: Option<String>,
-    ) -> RowRequest {
-        match nested {
+    ) -> Result<RowRequest, WorkEnd> {
+        Ok(match nested {
             NestedChange::Add(row) => {
-                let (add, ..) = endpoints(row);
+                let add = endpoint(row.list, Method::Post, false)?;
                 RowRequest {
                     if_match,
                     idempotency_key: self.key(&format!("-{}-{}", row.list.name, row.number)),
@@ -119,14 +119,14 @@ impl Prepared<'_> {
                 }
             }
             NestedChange::Update { row, id, changes } => {
-                let (.., update) = endpoints(row);
+                let update = endpoint(row.list, Method::PutOrPatch, true)?;
                 RowRequest {
                     nested_id: id.clone(),
                     if_match,
                     ..self.request(update, trainee_id, cells(changes))
                 }
             }
-        }
+        })
     }
 }
 
@@ -154,20 +154,34 @@ fn cells(changes: &[FieldChange]) -> Map<String, Value> {
         .collect()
 }
 
-/// The endpoints that add, show and change a record of a list.
-fn endpoints(row: &NestedRow) -> (Endpoint, Endpoint, Endpoint) {
-    let [placements, _] = LISTS;
-    if row.list == placements {
-        (
-            Endpoint::CreatePlacement,
-            Endpoint::ShowPlacement,
-            Endpoint::UpdatePlacement,
-        )
-    } else {
-        (
-            Endpoint::CreateDegree,
-            Endpoint::ShowDegree,
-            Endpoint::UpdateDegree,
-        )
+/// The endpoint of a method for a list of nested records, or for one record of it.
+fn endpoint(list: List, method: Method, is_for_record: bool) -> Result<Endpoint, WorkEnd> {
+    let mut path = format!("{}/{}", Endpoint::ShowTrainee.path(), list.name);
+    if is_for_record {
+        path = format!("{path}/{{{}}}", list.id);
+    }
+    let mut endpoints = Endpoint::ALL.iter().copied();
+    endpoints
+        .find(|endpoint| endpoint.method() == method && endpoint.path() == path)
+        .ok_or(WorkEnd::NoEndpoint)
+}
+
+#[cfg(test)]
+mod tests {
+    use trainee_file::LISTS;
+
+    use super::*;
+
+    #[test]
+    fn records_of_every_list_can_be_added_shown_and_changed() {
+        for list in LISTS {
+            assert!(endpoint(list, Method::Post, false).is_ok(), "{}", list.name);
+            assert!(endpoint(list, Method::Get, true).is_ok(), "{}", list.name);
+            assert!(
+                endpoint(list, Method::PutOrPatch, true).is_ok(),
+                "{}",
+                list.name
+            );
+        }
     }
 }

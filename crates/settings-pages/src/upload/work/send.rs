@@ -2,13 +2,13 @@
 
 use std::convert::Infallible;
 
-use gateway::parts::rows::RowOutcome;
+use gateway::parts::rows::{RowOutcome, was_sent};
 use gateway::request::row::Row as RowRequest;
 use serde_json::Value;
 use storage::accounts::uploads::{UploadResult, UploadRowKind, UploadStage};
 use trainee_file::{
-    AcceptedValue, Differences, Memory, NestedChange, NestedRow, Row, SentNested, TraineeRow, at,
-    cell, compare,
+    AcceptedValue, Differences, Memory, NestedChange, NestedRow, SentNested, TraineeRow, at, cell,
+    compare,
 };
 
 use super::check::{cell_problem, check_fields, check_nested, record};
@@ -33,10 +33,16 @@ pub(super) async fn send_row(
     let row = work.file.row_at(checked.line).ok_or(WorkEnd::LeaseLost)?;
     let read = work.file.trainee_row(row);
     let kind = match (checked.kind, details.trainee_id.clone()) {
-        (UploadRowKind::Register, None) if !may_be_sent && is_registered(work, &read).await? => {
-            UploadRowKind::ChangedMeanwhile
+        (UploadRowKind::Register, None) => {
+            let registration = work.prepare(row, false).registration(&read);
+            let is_own = may_be_sent
+                && was_sent(&work.state, &work.order.user, registration.clone()).await?;
+            if !is_own && is_registered(work, &read).await? {
+                UploadRowKind::ChangedMeanwhile
+            } else {
+                register(work, registration, &read, &mut details).await?
+            }
         }
-        (UploadRowKind::Register, None) => register(work, row, &read, &mut details).await?,
         (UploadRowKind::Change, Some(id)) => {
             let mut sending = Sending {
                 prepared: work.prepare(row, false),
@@ -71,13 +77,11 @@ async fn is_registered(work: &Work, read: &TraineeRow) -> Result<bool, WorkEnd> 
 
 async fn register(
     work: &Work,
-    row: &Row,
+    registration: RowRequest,
     read: &TraineeRow,
     details: &mut RowDetails,
 ) -> Result<UploadRowKind, WorkEnd> {
-    let outcome = work
-        .run(work.prepare(row, false).registration(read))
-        .await?;
+    let outcome = work.run(registration).await?;
     for problem in &outcome.problems {
         let column = read.column_name(&problem.field);
         details.problems.push(cell_problem(work, &column, problem));
@@ -191,14 +195,14 @@ impl Sending<'_> {
         trainee_etag: Option<String>,
     ) -> Result<Option<RowOutcome>, WorkEnd> {
         let mut etag = trainee_etag;
-        if let Some(request) = self.prepared.show_nested(&self.trainee_id, nested) {
+        if let Some(request) = self.prepared.show_nested(&self.trainee_id, nested)? {
             let shown = self.work.run(request).await?;
             if !is_as_compared(nested, &record(&shown)) {
                 return Ok(None);
             }
             etag = shown.etag;
         }
-        let request = self.prepared.nested(&self.trainee_id, nested, etag);
+        let request = self.prepared.nested(&self.trainee_id, nested, etag)?;
         Ok(Some(self.send(request).await?))
     }
 
