@@ -260,7 +260,7 @@ impl RequestLog {
                 if error.is_repeatable() {
                     waiting.put_back_runs(runs);
                 } else {
-                    given_up = drop_of_runs(&runs, &mut requests);
+                    given_up = remove_lost(&runs, &mut requests);
                 }
                 waiting.put_back_runs(rest);
                 count_dropped(given_up + waiting.put_back(requests));
@@ -313,7 +313,7 @@ pub async fn write(log: &RequestLog, store: &Store) {
 }
 
 /// Removes the requests of the runs, and returns how many of them were refused.
-fn drop_of_runs(runs: &[(i64, OpenRunKey, OpenRun)], requests: &mut Vec<(i64, Observed)>) -> usize {
+fn remove_lost(runs: &[(i64, OpenRunKey, OpenRun)], requests: &mut Vec<(i64, Observed)>) -> usize {
     let lost: HashSet<_> = runs
         .iter()
         .map(|(provider, key, _)| (provider, key))

@@ -10,8 +10,7 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use super::entry::{KEPT_DAYS, LoggedRequest};
-use super::listing::{LogPosition, RequestPage};
-use super::listing::{Row, columns};
+use super::listing::{LogPosition, RequestPage, Row, columns};
 use crate::base::sender::Sender;
 use crate::error::StorageError;
 use crate::schema::{request_log, request_runs, users};
