@@ -21,8 +21,8 @@ pub enum StorageError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
 
-    /// The database server is a standby. Its timeline is unknown, so the generation of the cursor
-    /// cannot be checked.
+    /// The database server is a standby. No cursor can be checked there, because the timeline of
+    /// the server is unknown.
     #[error("the database server is a standby, where no cursor can be continued")]
     CursorOnStandby,
     /// The database schema cannot be brought up to date.
@@ -62,7 +62,7 @@ pub enum StorageError {
          create one"
     )]
     NoRegister {
-        /// What to call the database.
+        /// The name of the database in messages.
         database: String,
     },
     /// The connection uses a schema of PostgreSQL other than that of the register.
@@ -80,7 +80,7 @@ pub enum StorageError {
          date with `trainee-register migrate`"
     )]
     SchemaOlder {
-        /// What to call the database.
+        /// The name of the database in messages.
         database: String,
         /// The first missing migration.
         migration: String,
@@ -90,7 +90,7 @@ pub enum StorageError {
         "{database} has a layout from before the first release and cannot be used: start with an empty database"
     )]
     LayoutBeforeRelease {
-        /// What to call the database.
+        /// The name of the database in messages.
         database: String,
     },
     /// Documents hold fields that the program does not know.

@@ -50,7 +50,7 @@ fn random_characters(count: usize) -> Result<String, StorageError> {
     while text.len() < count {
         let missing = count - text.len();
         // 58 of the 64 numbers of six bits have a character. The other numbers are skipped, so that
-        // all characters are equally likely.
+        // all characters are equally likely. A quarter more bytes usually make up for them.
         let mut bytes = vec![0; missing + missing / 4 + IDENTIFIER_LENGTH];
         getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
         let drawn = bytes

@@ -32,9 +32,9 @@ use crate::schema::{idempotency_locks, lock_stripes};
 /// The number of rows in `lock_stripes` that the migration inserts.
 const STRIPES: u64 = 4_096;
 
-/// Locks the row of a person's duplicate key until the transaction ends, and runs `load` after
-/// that. No other transaction can search for or add a duplicate of the person before then. Sends
-/// the lock and the queries of `load` in one message.
+/// Locks the row of a person's duplicate key, then runs `load`. Sends the lock and the queries of
+/// `load` in one message. Until the transaction ends, no other transaction can search for or add a
+/// duplicate of the person.
 ///
 /// # Errors
 ///
@@ -47,6 +47,7 @@ pub(crate) fn with_duplicates_locked<T>(
     load: impl Fn(&mut DatabaseConnection) -> Result<T, StorageError>,
 ) -> Result<T, StorageError> {
     let DatabaseConnection::Postgres(inner) = &mut *connection else {
+        // SQLite runs one write at a time.
         return load(connection);
     };
     let date_of_birth = duplicate_key
@@ -80,6 +81,7 @@ pub(crate) fn with_duplicates_locked<T>(
     match load_if_locked(connection, locked, &load)? {
         Some(loaded) => Ok(loaded),
         None => {
+            // The table lacks the row. `lock` inserts it.
             lock(connection, &parts)?;
             load(connection)
         }
@@ -98,6 +100,7 @@ where
 {
     let loaded = load(connection)?;
     let DatabaseConnection::Postgres(inner) = &mut *connection else {
+        // SQLite needs no lock.
         return Ok(Some(loaded));
     };
     Ok(if inner.take(locked)?.is_empty() {
@@ -137,8 +140,8 @@ pub(crate) fn lock_operators(connection: &mut DatabaseConnection) -> Result<(), 
     lock(connection, &[b"operators"])
 }
 
-/// Locks the row that the parts select until the transaction ends. Waits for a transaction that
-/// holds it.
+/// Locks the row of `lock_stripes` that the digest of `parts` selects, until the transaction ends.
+/// Waits for a transaction that holds the row.
 fn lock(connection: &mut DatabaseConnection, parts: &[&[u8]]) -> Result<(), StorageError> {
     let DatabaseConnection::Postgres(inner) = &mut *connection else {
         return Ok(());
@@ -158,8 +161,9 @@ fn lock(connection: &mut DatabaseConnection, parts: &[&[u8]]) -> Result<(), Stor
     Ok(())
 }
 
-/// Locks the row of an idempotency key until the transaction ends, and runs `load` after that, in
-/// one message. Returns `None` when another transaction handles a request with the same key.
+/// Locks the row of an idempotency key until the transaction ends, then runs `load`. Sends the lock
+/// and the queries of `load` in one message. Returns `None` when another transaction handles a
+/// request with the same key.
 ///
 /// A second transaction would have to wait for an uncommitted insert, and a waiting job cannot
 /// answer that a request is in flight. The function therefore commits the row of the key first,
@@ -208,11 +212,13 @@ pub(crate) fn with_idempotency_key_locked<T>(
     load_if_locked(connection, locked, load)
 }
 
+/// The parts of the digest that selects the row of a TRN.
 fn trn_parts(trn: &Trn) -> [&[u8]; 2] {
     [b"trn", trn.as_str().as_bytes()]
 }
 
-/// The digest of the parts and their lengths.
+/// The digest of the parts and their lengths. The lengths distinguish parts that are split
+/// differently.
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -222,7 +228,7 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// The row of `lock_stripes` that the parts select.
+/// The number of the row of `lock_stripes` that the digest of the parts selects.
 fn stripe(parts: &[&[u8]]) -> i32 {
     let mut number = [0; 8];
     number.copy_from_slice(digest(parts).get(..8).unwrap_or_default());

@@ -70,10 +70,13 @@ impl UsedToken {
     }
 }
 
+/// A provider, its token, and the stored digest of the token.
 type TokenRow = (Provider, UsedToken, String);
 
+/// The columns of [`Provider`].
 const PROVIDER: (providers::id, providers::ukprn, providers::name) =
     (providers::id, providers::ukprn, providers::name);
+/// The columns of [`UsedToken`].
 const USED_TOKEN: (tokens::id, tokens::expires_on, tokens::last_used_on) =
     (tokens::id, tokens::expires_on, tokens::last_used_on);
 
@@ -119,6 +122,7 @@ pub struct Provider {
 }
 
 impl<'a> Session<'a> {
+    /// The session of a job in a transaction.
     pub(crate) fn new(transaction: &'a mut Transaction<'_>) -> Self {
         let token_cache = transaction
             .memory
@@ -159,6 +163,7 @@ impl<'a> Session<'a> {
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
         let today = Day(self.today());
+        // On SQLite, the cached tokens are valid if the file has not changed.
         if let (DatabaseConnection::Sqlite(inner), Some(cache)) =
             (&mut *self.connection, &mut self.token_cache)
         {
@@ -275,6 +280,7 @@ impl<'a> Session<'a> {
         Some(session)
     }
 
+    /// Opens the records of a provider, for the owner of `token`, or for an operator without one.
     pub(crate) fn open<'b>(
         &'b mut self,
         provider: Arc<Provider>,

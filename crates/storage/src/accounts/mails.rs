@@ -49,6 +49,7 @@ impl MailKind {
         }
     }
 
+    /// The kind with this name. `Err` with the number of the row if there is no such kind.
     fn stored(name: &str, id: i64) -> Result<Self, StorageError> {
         Self::ALL
             .into_iter()

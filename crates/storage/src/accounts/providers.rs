@@ -89,7 +89,7 @@ impl Session<'_> {
     /// [`Refusal::UnknownProvider`].
     pub fn provider(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
         if !is_ukprn(ukprn) {
-            // No provider has such a UKPRN, and PostgreSQL rejects queries with some characters.
+            // No provider has an invalid UKPRN. PostgreSQL would reject some characters.
             return Err(Refusal::UnknownProvider.into());
         }
         let row = providers::table
@@ -220,7 +220,8 @@ impl From<ProviderRow> for ProviderRecord {
     }
 }
 
-/// Converts a unique violation: the UKPRN is the only unique column that an operator fills.
+/// Converts a unique violation to [`Refusal::UkprnTaken`]. The UKPRN is the only unique column that
+/// an operator fills.
 fn taken(error: diesel::result::Error) -> StorageError {
     use diesel::result::{DatabaseErrorKind, Error};
     if let Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _) = error {

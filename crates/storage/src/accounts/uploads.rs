@@ -118,6 +118,7 @@ impl UploadState {
         }
     }
 
+    /// The state with this name. `Err` with the number of the row if there is no such state.
     fn stored(name: &str, id: i64) -> Result<Self, StorageError> {
         let mut states = Self::ALL.into_iter();
         let found = states.find(|state| state.name() == name);
@@ -176,6 +177,7 @@ struct UploadRow {
     worked_until: Option<NaiveDateTime>,
 }
 
+/// Converts a row of `uploads`. `Err` if the state is unknown.
 fn record(row: UploadRow) -> Result<UploadRecord, StorageError> {
     Ok(UploadRecord {
         id: row.id,
@@ -365,7 +367,7 @@ impl Session<'_> {
         Ok(deleted > 0)
     }
 
-    /// Whether the time of an upload is over.
+    /// Whether an upload has reached the time of its deletion.
     ///
     /// # Errors
     ///
@@ -379,7 +381,8 @@ impl Session<'_> {
         Ok(old.is_some())
     }
 
-    /// Removes up to `most` uploads whose time is over. Returns the number of removed ones.
+    /// Removes up to `most` uploads that have reached the time of their deletion. Returns the
+    /// number of removed uploads.
     ///
     /// # Errors
     ///

@@ -84,8 +84,8 @@ impl UserRole {
         }
     }
 
-    /// The values of the columns `role` and `is_editor`. Servers of the release before the editors
-    /// read only the first one, and treat an editor as a viewer.
+    /// The values of the columns `role` and `is_editor`. Servers of the last release without
+    /// editors read only `role`, so they treat an editor as a viewer.
     const fn columns(self) -> (&'static str, bool) {
         match self {
             Self::Editor => (Self::Viewer.name(), true),
@@ -99,7 +99,8 @@ impl UserRole {
         table: &'static str,
         id: i64,
     ) -> Result<Self, StorageError> {
-        // Those servers change `role` alone: an admin who was an editor stays marked as one.
+        // Servers of the last release without editors change only `role`. An editor whom they make
+        // an admin keeps `is_editor`.
         let is_editor = *is_editor && name == Self::Viewer.name();
         let mut roles = [Self::Admin, Self::Editor, Self::Viewer, Self::Operator].into_iter();
         roles
@@ -159,6 +160,7 @@ impl UserRecord {
 /// The columns `role` and `is_editor`.
 type StoredRole = (String, bool);
 
+/// A user, and the UKPRN of their organisation.
 type Row = (
     (
         i64,
@@ -197,6 +199,7 @@ fn rows() -> _ {
     ))
 }
 
+/// Converts a row. `Err` if the role is unknown.
 fn record((user, provider_ukprn): Row) -> Result<UserRecord, StorageError> {
     let (id, provider_id, role, email, created_at, created_by, last_signed_in_at, removed_at) =
         user;
@@ -262,6 +265,7 @@ impl Session<'_> {
         role: UserRole,
     ) -> Result<UserRecord, StorageError> {
         let user = self.user_to_change(by, id)?;
+        // A user without an organisation is an operator, and keeps this role.
         if (role == UserRole::Operator) != user.provider_id.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
         }
@@ -329,7 +333,7 @@ impl Session<'_> {
         if user.removed_at.is_none() {
             self.end_access(by, &user)?;
         }
-        // `end_access` does this only for active users. A removed user may have been invited again.
+        // Also for a removed user, who may have been invited again.
         self.remove_unused_invitations(user.provider_id, &user.email)?;
         self.remove_mails_to(&user.email)?;
         self.forget_identity(id, &user.email)?;
@@ -382,6 +386,7 @@ impl Session<'_> {
         self.user(by, id)
     }
 
+    /// The user with this number, also if their access was removed.
     fn user_including_removed(&mut self, id: i64) -> Result<Option<UserRecord>, StorageError> {
         let found = rows()
             .filter(users::id.eq(id))
@@ -409,15 +414,18 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Fails if a user would remove the last admin of their organisation. Commands may do so.
+    /// Fails if a user would remove the last admin of their organisation. Operators may remove it.
     fn require_another_admin(
         &mut self,
         by: Actor<'_>,
         user: &UserRecord,
     ) -> Result<(), StorageError> {
-        let Some(provider_id) = by.provider_id().filter(|_| user.role == UserRole::Admin) else {
+        let Some(provider_id) = by.provider_id() else {
             return Ok(());
         };
+        if user.role != UserRole::Admin {
+            return Ok(());
+        }
         let others = users::table
             .filter(users::provider_id.eq(provider_id))
             .filter(users::role.eq(UserRole::Admin.name()))

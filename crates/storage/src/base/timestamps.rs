@@ -39,8 +39,8 @@ impl Session<'_> {
 pub(crate) fn latest_change(
     connection: &mut DatabaseConnection,
 ) -> Result<Option<DateTime<Utc>>, DatabaseError> {
-    // The entry with the highest key is the latest, apart from concurrent transactions. Each group
-    // of writes on SQLite runs this function: two prepared look-ups by key.
+    // The entry with the highest key is the latest, apart from concurrent transactions. Two
+    // look-ups by key are fast, which matters because each group of writes on SQLite needs them.
     let last = changes::table.select(max(changes::id));
     let Some(last) = with_inner!(connection, |inner| last.get_result::<Option<i64>>(inner))? else {
         return Ok(None);

@@ -36,7 +36,7 @@ pub enum Refusal {
     /// No token has this number.
     #[error("no token has this number")]
     UnknownToken,
-    /// No run of requests of the provider has this number.
+    /// The provider has no run of equal requests (a line of `request list`) with this number.
     #[error("no line of `request list` has this number")]
     UnknownRun,
     /// The token to be replaced is not active.
@@ -89,7 +89,7 @@ pub enum Refusal {
     /// An organisation must keep at least one admin.
     #[error("user is the last admin")]
     LastAdmin,
-    /// The user may not do that.
+    /// The user may not perform the action.
     #[error("user may not do that")]
     NotPermitted,
     /// The name of an environment must be `sandbox` or `production`.

@@ -172,7 +172,8 @@ pub fn back_up(
     if !folder_of(&target).exists() {
         return Err(BackupError::NoFolder(folder_of(&target).to_owned()));
     }
-    // Also checked before the backup is written, which may take minutes.
+    // `write` locks the target again. This check fails before the backup is written, which may take
+    // minutes.
     drop(lock_target(&target, to)?);
     let mut connection = connections.establish_existing()?;
     require_register(&mut connection, database)?;
@@ -193,6 +194,7 @@ fn write(
     vacuum.execute(connection).map_err(StorageError::from)?;
     remove_short_lived(part.file.path())?;
     require_sound(part.file.path(), shown)?;
+    // Held until the backup has replaced the target.
     let _held = lock_target(target, shown)?;
     put_in_place(part, target, replace)
 }
@@ -285,6 +287,7 @@ pub fn require_unused(url: &str) -> Result<(), BackupError> {
     }
 }
 
+/// The folder of a file; `.` for a name without a folder.
 fn folder_of(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -303,6 +306,7 @@ fn sibling_file(file: &Path, ending: &str) -> PathBuf {
 /// size of the file in bytes.
 fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError> {
     let failed = BackupError::file_error(to);
+    // Dropping the journals at the end removes the files that SQLite kept beside `file`.
     let Part {
         file,
         journals: _journals,
@@ -339,12 +343,11 @@ fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError
 /// Fails unless the database is a register with a schema that this program knows.
 fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<(), BackupError> {
     let found = catalog::tables(connection)?;
-    if [MIGRATIONS_TABLE, FIRST_TABLE]
-        .iter()
-        .any(|table| !found.iter().any(|name| name == table))
-    {
+    let is_missing = |table: &str| !found.iter().any(|name| name == table);
+    if is_missing(MIGRATIONS_TABLE) || is_missing(FIRST_TABLE) {
         return Err(BackupError::NotARegister(file.to_owned()));
     }
+    // The error must name the file as the user knows it.
     refuse_unknown(connection).map_err(|error| {
         if let StorageError::LayoutBeforeRelease { .. } = error {
             StorageError::LayoutBeforeRelease {

@@ -130,16 +130,18 @@ pub fn copy(
     Ok(report)
 }
 
+/// Converts an error of the database to copy from.
 fn source_error(error: impl Into<StorageError>) -> CopyError {
     CopyError::Source(error.into())
 }
 
+/// Converts an error of the database to copy to.
 fn target_error(error: impl Into<StorageError>) -> CopyError {
     CopyError::Target(error.into())
 }
 
 /// Removes the marker of a complete target, so that other commands can open it. Starts a new
-/// generation of changes.
+/// generation of changes, so that the target refuses cursors of the source.
 fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
     target.transaction(|target| {
         change_generation::renew(target)?;
@@ -225,6 +227,7 @@ fn check_empty_and_mark(
     target.batch_execute(&marker).map_err(target_error)
 }
 
+/// The number of rows in all copied tables.
 fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
     let mut all = 0;
     for table in tables::copied() {

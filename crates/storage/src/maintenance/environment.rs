@@ -57,7 +57,7 @@ pub fn require_same(
     }
 }
 
-/// The recorded environment of a database; `None` if there is none, or no register.
+/// The recorded environment of a database; `None` if the database has none or is no register.
 pub(crate) fn recorded(
     connection: &mut DatabaseConnection,
 ) -> Result<Option<Environment>, StorageError> {
@@ -67,6 +67,7 @@ pub(crate) fn recorded(
     read(connection)
 }
 
+/// The recorded environment of a register; `None` if there is none.
 fn read(connection: &mut DatabaseConnection) -> Result<Option<Environment>, StorageError> {
     Ok(register_setting::read(connection, SETTING)?
         .map(|value| value.parse())
@@ -86,7 +87,7 @@ pub(crate) fn resolve(
         return Ok(environment);
     }
     if has_providers(connection)? {
-        // Their tokens belong to an environment, which must not be guessed.
+        // The tokens of the providers belong to an environment, which must not be guessed.
         return Err(StorageError::CorruptSetting { name: SETTING });
     }
     let environment = requested.unwrap_or(Environment::Sandbox);
@@ -136,12 +137,14 @@ pub(crate) fn require_known_schema(
 /// The prefix of settings with the time of a server's last successful write check.
 const WRITE_CHECK: &str = "write_check ";
 
-/// Records that this machine can write now. Call this in a writing transaction.
+/// Records under the name of this machine that it can write now. Call this in a writing
+/// transaction.
 pub(crate) fn record_write_check(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     let name = format!("{WRITE_CHECK}{}", uname().nodename().to_string_lossy());
     register_setting::write(connection, &name, &iso_8601::timestamp(Utc::now()))
 }
 
+/// Whether the database has the table of settings, as each register has.
 fn has_settings(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     Ok(catalog::tables(connection)?
         .iter()

@@ -60,7 +60,8 @@ impl Session<'_> {
     }
 }
 
-/// Reserved URNs and shared UKPRNs from earlier imports. New imports reject them.
+/// A message for each reserved URN and each shared UKPRN. They come from earlier imports; new
+/// imports reject them.
 fn problems_of_organisations(
     connection: &mut DatabaseConnection,
 ) -> Result<Vec<String>, StorageError> {

@@ -72,6 +72,7 @@ struct Migrations {
 }
 
 impl Migrations {
+    /// The migrations of this program.
     fn embedded() -> Self {
         Self {
             postgres: Box::new(|| POSTGRES.migrations()),
@@ -130,13 +131,14 @@ impl<'a> Migrator<'a> {
         }
     }
 
-    /// Brings the schema to the goal.
+    /// Brings the schema to the goal, and creates missing partitions of the history.
     pub(crate) fn bring_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
         let change = self.bring_schema_to(goal)?;
         self.make_partitions()?;
         Ok(change)
     }
 
+    /// Brings the schema to the goal. Takes no lock if it has reached the goal.
     fn bring_schema_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
         let is_done = self.retry_read(|connection, migrations| {
             Ok(pending::migrations(connection, migrations, goal)?.is_empty())
@@ -159,11 +161,14 @@ impl<'a> Migrator<'a> {
         Ok(set_up)
     }
 
+    /// Brings the schema to the goal and records the settings. Takes no lock if nothing is to be
+    /// done.
     fn set_up_schema(
         &mut self,
         goal: Goal<'_>,
         requested: Option<Environment>,
     ) -> Result<SetUp, StorageError> {
+        // `None` if something is to be done.
         let found = self.retry_read(|connection, migrations| {
             environment::require_same(environment::recorded(connection)?, requested)?;
             if !pending::migrations(connection, migrations, goal)?.is_empty()
@@ -213,12 +218,11 @@ impl<'a> Migrator<'a> {
             Ok(_) => Ok(self.connection.commit()?),
             Err(error) => {
                 self.connection.roll_back()?;
-                if !error.is_temporary()
-                    || matches!(
-                        error,
-                        StorageError::Database(DatabaseError::DatabaseFault(_))
-                    )
-                {
+                let is_fault = matches!(
+                    error,
+                    StorageError::Database(DatabaseError::DatabaseFault(_))
+                );
+                if !error.is_temporary() || is_fault {
                     return Err(error);
                 }
                 log::info!("future history partitions not created; the server retries: {error}");
@@ -236,10 +240,9 @@ impl<'a> Migrator<'a> {
         pending::find(self.connection, &self.migrations, requested)
     }
 
-    /// Migrates to the goal, alternating between migrations in a transaction, together with
-    /// `before` and `after`, and migrations outside one.
-    ///
-    /// `before` and `after` may run more than once.
+    /// Migrates to the goal. Runs `before`, migrations and `after` in one transaction. If the next
+    /// migration must run outside a transaction, runs that migration, then begins again. `before`
+    /// and `after` may therefore run more than once. Also returns the result of the last `after`.
     fn migrate<T>(
         &mut self,
         goal: Goal<'_>,

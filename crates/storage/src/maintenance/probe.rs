@@ -52,6 +52,7 @@ impl Store {
 }
 
 impl Probe {
+    /// A probe without connections; each check opens the connection that it needs.
     pub(crate) fn new(store: Store, connections: Connections) -> Self {
         Self {
             store,
@@ -80,6 +81,7 @@ impl Probe {
                 let mut logged = self.logged_fault.lock().await;
                 let error =
                     StorageError::Database(DatabaseError::DatabaseFault(Arc::clone(&reason)));
+                // Each fault is logged once.
                 if logged.replace(Arc::clone(&reason)) != Some(reason) {
                     log::error!("{error}");
                 }
@@ -109,6 +111,8 @@ impl Probe {
         Ok(self.store.last_fault().require_none()?)
     }
 
+    /// Writes and commits a row, unless the last write is recent. SQLite allows one writer, so the
+    /// store writes there.
     async fn ask_to_write_row(&self) -> Result<(), StorageError> {
         let mut kept = self.kept.lock().await;
         if kept.is_some_and(|kept| kept.elapsed() < WRITE_INTERVAL) {
@@ -133,7 +137,8 @@ impl Probe {
         Ok(())
     }
 
-    /// Runs a check over the kept connection, or over a new one.
+    /// Runs a check over the kept connection. Without one, or if it has failed, runs the check over
+    /// a new connection. Keeps the connection after a successful check.
     async fn ask_over(
         &self,
         connection: &OwnConnection,
@@ -208,6 +213,7 @@ fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     Ok(())
 }
 
+/// Writes a row of this server and commits it.
 fn write(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     connection.begin(Access::Write)?;
     environment::record_write_check(connection)?;

@@ -47,8 +47,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::Busy`] if other connections blocked it for too long; the caller can retry.
-    /// Otherwise when the database does not answer.
+    /// [`DatabaseError::Busy`] if other connections blocked a statement for too long; the caller
+    /// can retry. Otherwise when the database does not answer.
     pub fn reclaim_space(&self, reclaim: Reclaim) -> Result<(), StorageError> {
         match &mut self.database.connections().establish()? {
             DatabaseConnection::Postgres(inner) => POSTGRES

@@ -38,6 +38,7 @@ impl Session<'_> {
         };
         let operator_pages = read(self.connection, OPERATOR_PAGES)?.unwrap_or_default();
         let sends_mail = read(self.connection, SENDS_MAIL)?.is_some_and(|value| value == YES);
+        // An empty text stands for pages that are not served.
         let served = |address: String| Some(address).filter(|address| !address.is_empty());
         Ok(Some(ServedAddresses {
             settings: served(settings),

@@ -22,6 +22,7 @@ use crate::error::StorageError;
 pub fn has_another_server(url: &str) -> Result<bool, StorageError> {
     let connections = Connections::from_url(url)?;
     let Some(Ok(file)) = connections.file().map(File::open) else {
+        // A PostgreSQL database, or a file that this process cannot read.
         return Ok(false);
     };
     let outcome = flock(&file, FlockOperation::NonBlockingLockExclusive);

@@ -10,8 +10,8 @@ use crate::maintenance::migrations::{self, Goal, Migrator, Pending, SetUp};
 use crate::store::Store;
 
 impl Store {
-    /// Opens an existing register with the schema of this program. Does not change the database
-    /// otherwise.
+    /// Opens an existing register. Fails unless it has the schema of this program, and does not
+    /// change the schema.
     ///
     /// # Errors
     ///
@@ -84,6 +84,7 @@ impl Store {
         Ok(set_up)
     }
 
+    /// A new connection. [`StorageError::UnfinishedCopy`] for the target of an unfinished copy.
     fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {
         let mut connection = self.database.connections().establish()?;
         if copy::is_unfinished(&mut connection)? {

@@ -104,6 +104,7 @@ pub struct ImportRecord {
     pub stopped_at_line: Option<u64>,
 }
 
+/// An import, and the e-mail address of its user.
 type Row = (
     (
         i64,
@@ -140,6 +141,7 @@ fn rows() -> _ {
     ))
 }
 
+/// Converts a row. `Err` if the kind is unknown.
 fn record((import, email): Row) -> Result<ImportRecord, StorageError> {
     let (id, at, kind, operation, imported_by, added, changed, unchanged, refused, stopped_at) =
         import;

@@ -3,9 +3,9 @@
 //! only the key of the record is stored, unless the provider has switched that off
 //! ([`Session::set_record_key_logging`]). [`runs`] groups the requests.
 //!
-//! The log is bounded: adding removes entries over [`LogLimits`], and the maintenance of the
-//! servers removes old ones. Statements find rows by provider and time through the index and never
-//! scan the table.
+//! The log is bounded: callers remove entries over [`LogLimits`] after adding, and the maintenance
+//! of the servers removes old ones. Statements find rows by provider and time through the index and
+//! never scan the table.
 //!
 //! The module is independent of versions, endpoints and fields. The caller must take their names
 //! from a bounded set, without any part of a body except the key.
@@ -72,8 +72,8 @@ pub struct NewLoggedRequest {
     /// The run of the request, which must be among the runs that are added with it. `None` for an
     /// accepted request that only reads.
     pub run: Option<RunKey>,
-    /// The identifier of the trainee with the key. It is not stored: without it, a key could be
-    /// stored after the erasure of the trainee.
+    /// The identifier of the trainee with the key. It is compared with the erased trainees, so that
+    /// no key of an erased trainee is stored. It is not stored itself.
     pub trainee_id: Option<String>,
 }
 
@@ -107,6 +107,7 @@ struct NewRow {
 }
 
 impl NewRow {
+    /// The row of a request. `stores_key` decides whether the row has the key of the record.
     fn new(new: &NewLoggedRequest, run_id: Option<i64>, stores_key: bool) -> Self {
         let request = &new.request;
         let count = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
@@ -177,7 +178,7 @@ impl Session<'_> {
         Ok(settings.into_iter().collect())
     }
 
-    /// The identifiers of those trainees of the requests that were erased.
+    /// The identifiers of erased trainees, among the trainees of the requests with a key.
     fn erased_trainees(
         &mut self,
         requests: &[NewLoggedRequest],
@@ -194,7 +195,8 @@ impl Session<'_> {
         erasure::among(self.connection, &ids)
     }
 
-    /// Uses one statement on PostgreSQL.
+    /// Inserts the rows. Uses one statement on PostgreSQL; on SQLite, one for each row takes no
+    /// round trip.
     fn insert_requests(&mut self, rows: &[NewRow]) -> Result<(), StorageError> {
         match self.connection {
             DatabaseConnection::Postgres(inner) => {
@@ -272,6 +274,7 @@ impl Session<'_> {
             return Ok(0);
         };
         let ids: Vec<i64> = oldest.iter().map(|(_, id)| *id).collect();
+        // Restricted again, so that the index finds the rows.
         let surplus = request_log::table
             .filter(request_log::provider_id.eq(provider_id))
             .filter(request_log::accepted.eq(accepted))

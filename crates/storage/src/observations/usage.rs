@@ -114,6 +114,7 @@ ON CONFLICT (day, token_id, version, endpoint, name) DO UPDATE SET
     last_at = CASE WHEN excluded.last_at >= usage_by_day.last_at
                    THEN excluded.last_at ELSE usage_by_day.last_at END"#;
 
+/// Adds to the checks of a day.
 const ADD_CHECKS: &str = r#"
 INSERT INTO "shadow_checks" (day, token_id, version, against, checked, valid)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -121,6 +122,7 @@ ON CONFLICT (day, token_id, version, against) DO UPDATE SET
     checked = shadow_checks.checked + excluded.checked,
     valid = shadow_checks.valid + excluded.valid"#;
 
+/// Adds to the problems of a day.
 const ADD_PROBLEMS: &str = r#"
 INSERT INTO "shadow_problems" (day, token_id, version, against, field, code, writes)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -198,7 +200,7 @@ impl Session<'_> {
     }
 
     /// Removes counts of expired days, up to `most` of each kind. Returns the largest number of
-    /// removed ones of a kind.
+    /// removed counts of one kind. If it is `most`, more may be left.
     ///
     /// # Errors
     ///

@@ -101,7 +101,7 @@ pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageE
 }
 
 /// Enables or disables the time limit on PostgreSQL for transactions that change trainees. Updating
-/// all trainees takes longer than the limit allows, and runs while no server runs.
+/// all trainees takes longer than the limit allows. No server runs during such an update.
 fn limit_time_of_changes(
     connection: &mut DatabaseConnection,
     is_limited: bool,
@@ -124,6 +124,7 @@ pub(crate) fn renew(connection: &mut DatabaseConnection) -> Result<(), StorageEr
     Ok(())
 }
 
+/// The text of a new generation: random digits, a space, and the identifier of the server.
 fn draw_generation(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
     Ok(format!(
         "{} {}",
@@ -132,6 +133,7 @@ fn draw_generation(connection: &mut DatabaseConnection) -> Result<String, Storag
     ))
 }
 
+/// Random bytes as hexadecimal digits. [`StorageError::NoRandomness`] without randomness.
 fn random_hex<const BYTES: usize>() -> Result<String, StorageError> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
@@ -189,6 +191,7 @@ fixed_expressions! {
         sqlite: "''";
 }
 
+/// The SQL of [`GenerationText`].
 const GENERATION_SQL: &str =
     "coalesce((SELECT value FROM register_settings WHERE name = 'change_generation'), '')";
 

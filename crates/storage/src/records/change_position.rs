@@ -102,6 +102,7 @@ pub(crate) struct Standing {
     pub(crate) generation: Generation,
 }
 
+/// The snapshot as text, the generation and the timeline.
 type StandingRow = (String, String, String);
 
 /// Queues the query for the [`Standing`] of the present transaction.
@@ -127,6 +128,7 @@ pub(crate) fn queue_standing(
 }
 
 impl Standing {
+    /// Reads the row of the query. `Err` if there is none, or if its snapshot is unreadable.
     fn from_rows(rows: Vec<StandingRow>) -> Result<Self, StorageError> {
         let found = rows.into_iter().next();
         let read = found.and_then(|(text, register, timeline)| {
@@ -206,8 +208,8 @@ pub(crate) struct IsUnseen {
 }
 
 impl IsUnseen {
-    /// The condition for a snapshot. On SQLite a snapshot never has open transactions. One with
-    /// open transactions comes from another database, and its cursor is outdated.
+    /// The condition for a snapshot. On SQLite a snapshot never has open transactions, and the
+    /// condition ignores them: they come from the cursor of another database, which is outdated.
     pub(crate) fn by(
         Snapshot { next, open, .. }: &Snapshot,
         connection: &DatabaseConnection,
@@ -254,6 +256,7 @@ pub struct OpenTransactions {
     pub oldest_to_be_kept: Option<i64>,
 }
 
+/// The row of [`OPEN_TRANSACTIONS_SQL`].
 #[derive(QueryableByName)]
 struct OpenTransactionsRow {
     #[diesel(sql_type = BigInt)]
@@ -275,6 +278,7 @@ macro_rules! timeline {
     };
 }
 
+/// The SQL of the timeline as a number.
 const TIMELINE_SQL: &str = timeline!();
 
 /// Selects [`OpenTransactionsRow`]. A backend that waits inside an active statement may be waiting

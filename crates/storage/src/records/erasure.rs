@@ -49,8 +49,10 @@ pub struct ErasureOrder {
     pub erased_at: Option<DateTime<Utc>>,
 }
 
+/// Trainee identifier, UKPRN, time, operator, ground and number of entries.
 type Row = (String, String, NaiveDateTime, String, String, i64);
 
+/// Converts a row.
 fn erasure((trainee_id, ukprn, erased_at, by, ground, entries): Row) -> Erasure {
     Erasure {
         trainee_id,

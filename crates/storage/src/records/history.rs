@@ -64,6 +64,7 @@ impl ProviderSession<'_> {
         self.add_entry(trainee_key, NO_FIELDS)
     }
 
+    /// Writes an entry with `fields`, the JSON of the changed fields.
     fn add_entry(&mut self, trainee_key: i64, fields: &str) -> Result<(), StorageError> {
         let entry = NewEntry::in_session(self, fields);
         let row = (changes::trainee_key.eq(trainee_key), entry);

@@ -69,11 +69,12 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn forget_replies(&mut self) -> Result<(), StorageError> {
-        let kept = replies::table
+        let not_blank = replies::table
             .filter(replies::provider_id.eq(self.provider().id))
+            // All keys: the condition leads the planner to the index of keys.
             .filter(replies::idempotency_key.ge(""))
             .filter(replies::request_digest.ne(""));
-        let forgotten = diesel::delete(kept);
+        let forgotten = diesel::delete(not_blank);
         execute_deferred!(self.connection, |inner| forgotten.execute(inner))?;
         Ok(())
     }
@@ -237,6 +238,7 @@ impl Session<'_> {
         // A key may have a new reply since the query: remove replies by key and date.
         match &mut *self.connection {
             DatabaseConnection::Postgres(inner) => {
+                // One array for each column.
                 let (providers, (keys, dates)): (Vec<_>, (Vec<_>, Vec<_>)) = old
                     .into_iter()
                     .map(|(provider, key, created_at)| (provider, (key, created_at)))
@@ -271,6 +273,7 @@ impl Session<'_> {
         // request has locked a row that is older than twice that.
         let oldest = (self.now() - RETENTION * 2).naive_utc();
         let DatabaseConnection::Postgres(inner) = &mut *self.connection else {
+            // SQLite needs no locks.
             return Ok(0);
         };
         let old = idempotency_locks::table

@@ -14,7 +14,9 @@ use crate::session::{ProviderSession, Session};
 
 pub mod merge;
 
+/// Invented schools: URN, name, postcode and status.
 const SANDBOX_SCHOOLS: &str = include_str!("../../sandbox/schools.csv");
+/// Invented training partners: URN, UKPRN and name.
 const SANDBOX_PARTNERS: &str = include_str!("../../sandbox/training_partners.csv");
 
 impl ProviderSession<'_> {
@@ -98,6 +100,7 @@ impl Session<'_> {
     }
 }
 
+/// Inserts the invented schools of [`SANDBOX_SCHOOLS`].
 fn insert_sandbox_schools(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     for line in csv::Reader::from_reader(SANDBOX_SCHOOLS.as_bytes()).records() {
         let line = line.map_err(StorageError::SandboxOrganisations)?;
@@ -114,6 +117,7 @@ fn insert_sandbox_schools(connection: &mut DatabaseConnection) -> Result<(), Sto
     Ok(())
 }
 
+/// Inserts the invented training partners of [`SANDBOX_PARTNERS`].
 fn insert_sandbox_partners(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     for line in csv::Reader::from_reader(SANDBOX_PARTNERS.as_bytes()).records() {
         let line = line.map_err(StorageError::SandboxOrganisations)?;
@@ -170,6 +174,7 @@ fn rows_on_postgres(
         };
         return Ok((schools, Vec::new()));
     }
+    // The queued query is sent together with the next one.
     let schools = if school_urns.is_empty() {
         None
     } else {
@@ -221,6 +226,7 @@ fn rows_on_sqlite(
                 .load(connection)?,
         );
     }
+    // A partner may be found by its URN and by its UKPRN.
     partners.sort_unstable_by_key(|(id, ..)| *id);
     partners.dedup_by_key(|(id, ..)| *id);
     Ok((schools, partners))
@@ -239,9 +245,12 @@ fn has_unknown_partner(partners: &[TrainingPartner], urns: &[String], ukprns: &[
     !urns.iter().all(has_urn) || !ukprns.iter().all(has_ukprn)
 }
 
+/// Key, URN, name, postcode and whether the school is open.
 type SchoolRow = (i64, String, String, Option<String>, bool);
+/// Key, URN, UKPRN and name.
 type PartnerRow = (i64, Option<String>, Option<String>, String);
 
+/// Converts a row.
 fn school((id, urn, name, postcode, open): SchoolRow) -> School {
     School {
         id,
@@ -252,6 +261,7 @@ fn school((id, urn, name, postcode, open): SchoolRow) -> School {
     }
 }
 
+/// Converts a row.
 fn partner((id, urn, ukprn, name): PartnerRow) -> TrainingPartner {
     TrainingPartner {
         id,

@@ -54,7 +54,7 @@ pub struct StoredTrainee {
 }
 
 impl StoredTrainee {
-    /// Like the expression [`is_visible()`].
+    /// Whether the trainee is visible to its provider: neither a draft nor discarded.
     fn is_visible(&self) -> bool {
         self.record.discarded_at.is_none()
             && self.record.state.is_some_and(|state| state != State::Draft)
@@ -85,6 +85,7 @@ impl TraineeDocument {
     }
 }
 
+/// The error for the trainee with this key.
 fn corrupt(key: i64) -> StorageError {
     StorageError::CorruptRow {
         table: "trainees",
@@ -106,6 +107,7 @@ fn select_by_id<'a>(provider_id: i64, trainee_id: &'a str) -> _ {
         .filter(trainees::provider_id.eq(provider_id))
 }
 
+/// Converts a row. `Err` if the document is unreadable.
 fn stored((key, revision, document): TraineeRow) -> Result<StoredTrainee, StorageError> {
     let Parsed { trainee, extra } = document.parsed().ok_or(corrupt(key))?;
     Ok(StoredTrainee {
@@ -127,6 +129,7 @@ impl ProviderSession<'_> {
         &mut self,
         trainee_id: &str,
     ) -> Result<Option<TraineeDocument>, StorageError> {
+        // Authentication may have loaded the trainee.
         if let Some(found) = self.take_found(trainee_id) {
             return Ok(found.map(|(key, _, record)| TraineeDocument { key, record }));
         }
@@ -174,6 +177,7 @@ impl ProviderSession<'_> {
         if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
+        // Authentication may have loaded the trainee.
         let found = match self.take_found(trainee_id) {
             Some(found) => found,
             None => self.load_trainee(trainee_id)?,
@@ -215,6 +219,7 @@ impl ProviderSession<'_> {
     ) -> Result<Vec<TraineeDocument>, StorageError> {
         let duplicate_key = DuplicateKey::from_trainee(trainee, self.today());
         let provider = self.provider().id;
+        // Empty texts are equal in SQL, but do not make two trainees duplicates.
         let same_names = trainees::first_names_folded
             .ne("")
             .and(trainees::first_names_folded.eq(duplicate_key.first_names.as_str()));
@@ -297,6 +302,7 @@ impl ProviderSession<'_> {
         record: &Trainee,
         extra: &Extra,
     ) -> Result<(), StorageError> {
+        // Identifies this update, so that the statement stays prepared.
         struct ReplaceRecord;
         let filter = trainees::id
             .eq(stored.key)

@@ -31,6 +31,7 @@ impl TokenCache {
         self
     }
 
+    /// The cached token with this digest and its provider.
     pub(crate) fn get(&self, digest: &TokenDigest) -> Option<&(Arc<Provider>, UsedToken)> {
         self.tokens.get(digest)
     }

@@ -43,8 +43,8 @@ pub struct ClaimedMail {
 pub enum Claim {
     /// Send the mail, then finish or postpone it.
     Send(Mail),
-    /// Nothing: the address is unknown or has got its mails of this hour, or the subject of the
-    /// mail has ended. The mail is finished.
+    /// Nothing; the mail is finished. The address is unknown or had its mails of this hour, or the
+    /// invitation or token of the mail has ended.
     NotNeeded,
     /// Nothing: the mail is too old. It is finished.
     GivenUp,
@@ -102,6 +102,7 @@ impl Session<'_> {
             ))
             .execute(self.connection)?;
         if claimed == 0 {
+            // Another server has claimed or finished the mail since it was read.
             return Ok(None);
         }
         let kind = MailKind::stored(&row.kind, row.id)?;
@@ -139,8 +140,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Sets the time of the next attempt after a failed one, at most until the mail is given up.
-    /// Returns the seconds until then.
+    /// Postpones a mail after a failed attempt, at most until the mail is given up. Returns the
+    /// seconds until the next attempt; 0 if the mail was removed.
     ///
     /// # Errors
     ///
@@ -163,6 +164,7 @@ impl Session<'_> {
         Ok((due_at - now.naive_utc()).num_seconds())
     }
 
+    /// The mail that has been due for the longest time; `None` if no mail is due.
     fn due_mail(&mut self) -> Result<Option<MailRow>, StorageError> {
         Ok(mails::table
             .filter(mails::finished_at.is_null())
@@ -173,8 +175,8 @@ impl Session<'_> {
             .optional()?)
     }
 
-    /// The mail with the sign-in links of an address; `None` for an unknown address, or one that
-    /// has got its mails of this hour.
+    /// The mail with the sign-in links of an address. `None` if the address is unknown, or if it
+    /// had [`MAX_SIGN_IN_MAILS`] mails within the hour before this one.
     fn sign_in_mail(
         &mut self,
         row: &MailRow,
@@ -201,6 +203,7 @@ impl Session<'_> {
             return Ok(None);
         }
         if row.attempts == 0 {
+            // Later attempts send the same mail, so they add no entry to the activity log.
             self.record_sign_in_links(&links, origin)?;
         }
         Ok(Some(Mail {
@@ -221,8 +224,8 @@ impl Session<'_> {
         }))
     }
 
-    /// The reminder of a token; `None` if the token has ended or was replaced, or if the recipient
-    /// is no longer an admin of its open organisation.
+    /// The reminder that a token expires. `None` if the token has ended or was replaced, if its
+    /// organisation is closed, or if the recipient is no longer an admin.
     fn token_expiry_mail(&mut self, row: &MailRow) -> Result<Option<Mail>, StorageError> {
         let (Some(token_id), Some(user_id)) = (row.token_id, row.user_id) else {
             return Ok(None);
@@ -241,6 +244,7 @@ impl Session<'_> {
         let Some((to, ukprn)) = recipient else {
             return Ok(None);
         };
+        // The days are in ascending order.
         let [.., most_days] = REMINDER_DAYS;
         let expiring = self.list_expiring_tokens(Some(&ukprn), most_days)?;
         let token = expiring.into_iter().find(|token| token.id == token_id);
@@ -257,7 +261,7 @@ impl Session<'_> {
 
 /// The pause after a failed attempt, counted from 1.
 fn pause_after(attempt: i32) -> TimeDelta {
-    // Far beyond the longest pause.
+    // The pause reaches its maximum long before this number of doublings.
     const MAX_DOUBLINGS: u32 = 20;
     let doublings = u32::try_from(attempt - 1).unwrap_or(0).min(MAX_DOUBLINGS);
     let factor = 1_i32.checked_shl(doublings).unwrap_or(i32::MAX);

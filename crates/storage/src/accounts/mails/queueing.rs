@@ -18,15 +18,15 @@ const MAX_SIGN_IN_ROWS: i64 = 10_000;
 pub struct InvitedByMail {
     /// The e-mail address of the person, in lower case.
     pub email: String,
-    /// The role; the present one if the person has access already.
+    /// The role of the person. A person who already has access keeps the present role.
     pub role: UserRole,
     /// When the link expires.
     pub expires_at: DateTime<Utc>,
 }
 
 impl Session<'_> {
-    /// Queues a mail with sign-in links for the users with an e-mail address. Whether there are any
-    /// is decided when the mail is sent, so known and unknown addresses take the same time here.
+    /// Queues a mail with sign-in links for the users with an e-mail address. The users are looked
+    /// up when the mail is sent, so this takes the same time for known and unknown addresses.
     ///
     /// # Errors
     ///
@@ -50,6 +50,7 @@ impl Session<'_> {
             ))
             .returning(mails::id)
             .get_result::<i64>(self.connection)?;
+        // The numbers include mails of other kinds, so fewer requests may remain.
         let evicted = mails::table
             .filter(mails::id.le(id - MAX_SIGN_IN_ROWS))
             .filter(mails::kind.eq(MailKind::SignIn.name()));

@@ -18,7 +18,7 @@ pub(super) const RECIPIENT: UserRole = UserRole::Admin;
 /// Marks a replaced token in `token_reminders`, instead of the days of a reminder.
 const REPLACED: i32 = 0;
 
-/// A reminder that was not queued yet.
+/// A reminder to queue: the token has reached this number of days before its expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct DueReminder {
     token_id: i64,
@@ -83,8 +83,10 @@ impl Session<'_> {
         self.has_reminder(token_id, REPLACED)
     }
 
+    /// The reminders of tokens that reached their days and were neither reminded of nor replaced.
     fn due_reminders(&mut self) -> Result<Vec<DueReminder>, StorageError> {
         let now = self.now();
+        // The days are in ascending order.
         let [.., most_days] = REMINDER_DAYS;
         let mut due = Vec::new();
         for token in self.list_expiring_tokens(None, most_days)? {
@@ -105,11 +107,13 @@ impl Session<'_> {
         Ok(due)
     }
 
+    /// Whether a token is marked with `days_left`: the days of a reminder, or [`REPLACED`].
     fn has_reminder(&mut self, token_id: i64, days_left: i32) -> Result<bool, StorageError> {
         let marker = token_reminders::table.find((token_id, days_left));
         Ok(diesel::select(exists(marker)).get_result(self.connection)?)
     }
 
+    /// Marks a token with `days_left`: the days of a queued reminder, or [`REPLACED`].
     fn mark_reminder(&mut self, token_id: i64, days_left: i32) -> Result<(), StorageError> {
         diesel::insert_into(token_reminders::table)
             .values((
@@ -122,8 +126,8 @@ impl Session<'_> {
     }
 }
 
-/// The days of the reminder that a token has reached: the fewest that are not fewer than the days
-/// left. `None` if the token already had so few days left when it was issued.
+/// The first entry of [`REMINDER_DAYS`] that exceeds the days left of a token. `None` if there is
+/// none, or if the token already had fewer days left than this entry when it was issued.
 fn reached_days(token: &TokenRecord, now: DateTime<Utc>) -> Option<u32> {
     REMINDER_DAYS
         .into_iter()
@@ -131,7 +135,7 @@ fn reached_days(token: &TokenRecord, now: DateTime<Utc>) -> Option<u32> {
         .filter(|days| !token.expires_within(*days, token.created_at))
 }
 
-/// The days of a reminder as stored.
+/// The days of a reminder as a value of the column `days_left`.
 fn stored_days(days: u32) -> i32 {
     i32::try_from(days).unwrap_or(i32::MAX)
 }

@@ -16,6 +16,8 @@ pub const EXPIRES_SOON_DAYS: u32 = 30;
 /// The latest day of expiry of tokens with less than `days` days left. A token is refused from the
 /// start of its day of expiry.
 fn last_day_within(now: DateTime<Utc>, days: u32) -> NaiveDate {
+    // The last millisecond that is less than `days` days away. A token whose day of expiry begins
+    // later has at least `days` days left.
     let reached = TimeDelta::try_days(days.into())
         .and_then(|time| now.checked_add_signed(time))
         .and_then(|end| end.checked_sub_signed(TimeDelta::milliseconds(1)));

@@ -19,9 +19,10 @@ pub const MAX_NAME_CHARS: usize = 200;
 /// An organisation with this number of active tokens cannot create more; an operator can. Limited
 /// because each token has its own rate limit.
 const MAX_TOKENS_BY_USERS: i64 = 50;
+/// The longest time from the issue of a token to its expiry.
 const MAX_LIFETIME: Months = Months::new(6);
 
-/// The allowed days of expiry of a token issued today. `None` at the end of the calendar.
+/// The allowed days of expiry of a token issued today. `None` if a date would be out of range.
 #[must_use]
 pub fn expiry_dates(today: NaiveDate) -> Option<RangeInclusive<NaiveDate>> {
     Some(today.succ_opt()?..=today.checked_add_months(MAX_LIFETIME)?)
@@ -147,6 +148,7 @@ impl Session<'_> {
         if provider.closed_at.is_some() {
             return Err(Refusal::ProviderClosed.into());
         }
+        // Only users of an organisation have a provider; operators have no limit.
         if request.created_by.provider_id().is_some()
             && self.active_tokens(provider.id)? >= MAX_TOKENS_BY_USERS
         {
@@ -230,6 +232,7 @@ impl Session<'_> {
             created_by: by,
             expires_on: rotation.expires_on,
         })?;
+        // An old token that expires before the end of the overlap is not extended.
         diesel::update(tokens::table.find(id).filter(tokens::expires_on.gt(until)))
             .set(tokens::expires_on.eq(until))
             .execute(self.connection)?;
@@ -250,6 +253,7 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownToken`].
     pub fn revoke_token(&mut self, id: i64, by: Actor<'_>) -> Result<TokenRecord, StorageError> {
+        // Refuses a token that the actor may not access.
         self.token(by, id)?;
         let active = tokens::table
             .find(id)
@@ -285,6 +289,7 @@ impl Session<'_> {
         record(row, self.today())
     }
 
+    /// Writes an entry about a token to the activity log.
     fn record_token(
         &mut self,
         by: Actor<'_>,
@@ -322,6 +327,8 @@ impl ProviderSession<'_> {
     }
 }
 
+/// Converts a row of `tokens`, with the UKPRN and the name of its provider. `Err` if only one of
+/// the columns of a revocation has a value.
 fn record(
     (row, provider_ukprn, provider_name): (TokenRow, String, String),
     today: NaiveDate,

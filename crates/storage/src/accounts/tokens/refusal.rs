@@ -37,12 +37,16 @@ impl Session<'_> {
             ))
             .first::<(bool, bool)>(self.connection)
             .optional()?;
-        Ok(match found {
-            None => TokenRefusal::Unknown,
-            Some((true, _)) => TokenRefusal::Revoked,
-            Some((false, true)) => TokenRefusal::Expired,
+        let Some((is_revoked, is_expired)) = found else {
+            return Ok(TokenRefusal::Unknown);
+        };
+        Ok(if is_revoked {
+            TokenRefusal::Revoked
+        } else if is_expired {
+            TokenRefusal::Expired
+        } else {
             // No other reason is left.
-            Some((false, false)) => TokenRefusal::ProviderClosed,
+            TokenRefusal::ProviderClosed
         })
     }
 }

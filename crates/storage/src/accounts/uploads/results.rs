@@ -94,6 +94,7 @@ impl UploadRowKind {
         }
     }
 
+    /// The kind with this name. `Err` with the number of the upload if there is no such kind.
     fn stored(name: &str, id: i64) -> Result<Self, StorageError> {
         let mut kinds = Self::ALL.into_iter();
         let found = kinds.find(|kind| kind.name() == name);
@@ -137,6 +138,7 @@ struct NewRow<'a> {
 }
 
 impl Session<'_> {
+    /// Inserts the results of rows of an upload. `Err` if a row has a result of this stage.
     pub(super) fn insert_upload_results(
         &mut self,
         id: i64,
@@ -160,6 +162,7 @@ impl Session<'_> {
                     .execute(inner)?;
             }
             DatabaseConnection::Sqlite(inner) => {
+                // A statement for each row takes no round trip on SQLite.
                 for row in &rows {
                     diesel::insert_into(upload_results::table)
                         .values(row)

@@ -59,6 +59,8 @@ impl Session<'_> {
         self.begin_work(by, id, &[UploadState::Checked], UploadStage::Send)
     }
 
+    /// Moves an upload from one of the states `from` to the working state of `stage`. Returns
+    /// `false` if the user has no such upload, or if it is in another state.
     fn begin_work(
         &mut self,
         by: Uploader,
@@ -129,9 +131,9 @@ impl Session<'_> {
         lease: &UploadLease,
         results: &[UploadResult],
     ) -> Result<Option<UploadLease>, StorageError> {
-        // Longer than the held lease, so that no other lease has this end.
-        let longer = (self.now() + LEASED_FOR).naive_utc();
-        let until = longer.max(lease.until + TimeDelta::milliseconds(1));
+        // The end identifies the lease, so it must be later than the end of the held lease.
+        let usual_end = (self.now() + LEASED_FOR).naive_utc();
+        let until = usual_end.max(lease.until + TimeDelta::milliseconds(1));
         let renewed = diesel::update(uploads::table.find(lease.id))
             .filter(uploads::worked_until.eq(lease.until))
             .set((

@@ -170,6 +170,8 @@ pub struct ActivityFilter<'a> {
     pub limit: i64,
 }
 
+/// An entry, the e-mail address and the organisation of its user, and the UKPRN of the affected
+/// organisation.
 type Row = (
     (
         i64,
@@ -277,6 +279,7 @@ impl Session<'_> {
     }
 }
 
+/// Converts a row. `Err` if the kind of the action is unknown.
 fn activity((entry, user, provider_ukprn): Row) -> Result<Activity, StorageError> {
     let (id, acted_at, user_id, acted_by, action, subject, detail, request_id, address) = entry;
     let kind = ActivityKind::ALL
@@ -293,6 +296,7 @@ fn activity((entry, user, provider_ukprn): Row) -> Result<Activity, StorageError
         is_by_operator: user
             .as_ref()
             .is_some_and(|(_, provider_id)| provider_id.is_none()),
+        // Only an entry of a command has `acted_by`.
         by: acted_by
             .or(user.map(|(email, _)| email))
             .unwrap_or_default(),

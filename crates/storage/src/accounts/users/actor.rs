@@ -15,8 +15,8 @@ pub struct Origin<'a> {
 
 /// A person who performs an action. Only [`Actor::operator`],
 /// [`SignedIn::actor`](super::SignedIn::actor) and
-/// [`SignedIn::operator`](super::SignedIn::operator) create one, so a viewer cannot call functions
-/// that need an actor.
+/// [`SignedIn::operator`](super::SignedIn::operator) create an actor. None of them accepts a
+/// viewer, so a viewer cannot call functions that need an actor.
 #[derive(Debug, Clone, Copy)]
 pub struct Actor<'a> {
     who: Who<'a>,
@@ -52,8 +52,8 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// A user who may access the data of one provider; for `None`, an operator of the service, who
-    /// may access the data of all.
+    /// A user who may access the data of one provider. Without a provider, an operator of the
+    /// service, who may access the data of all providers.
     pub(super) const fn user(id: i64, provider_id: Option<i64>, origin: Origin<'a>) -> Self {
         Self {
             who: Who::User(id),
@@ -74,10 +74,11 @@ impl<'a> Actor<'a> {
 
     /// Whether the actor may access data of a provider, or of the service for `None`.
     pub(crate) fn reaches(&self, provider_id: Option<i64>) -> bool {
+        // Each provider that limits the actor must be the given one.
         [self.provider_id, self.within]
             .into_iter()
             .flatten()
-            .all(|reached| provider_id == Some(reached))
+            .all(|limit| provider_id == Some(limit))
     }
 
     /// The provider of the user; `None` for an operator.
@@ -85,6 +86,7 @@ impl<'a> Actor<'a> {
         self.provider_id
     }
 
+    /// The number of the user; `None` for a person who runs a command.
     pub(crate) fn user_id(&self) -> Option<i64> {
         match self.who {
             Who::User(id) => Some(id),
@@ -92,6 +94,7 @@ impl<'a> Actor<'a> {
         }
     }
 
+    /// The name of the person who runs a command; `None` for a user.
     pub(crate) fn name(&self) -> Option<&'a str> {
         match self.who {
             Who::Operator(name) => Some(name),

@@ -78,6 +78,8 @@ impl Identity {
     }
 }
 
+/// The number, the role and the creator of a user, and the number, UKPRN and name of the
+/// organisation.
 type UserRow = (i64, StoredRole, String, Option<(i64, String, String)>);
 
 impl Session<'_> {
@@ -131,8 +133,8 @@ impl Session<'_> {
         self.begin_session(user_id, secret, replaced)
     }
 
-    /// The number of the user with an access, whom this binds to the identity or adds if necessary,
-    /// and the detail for the activity log.
+    /// Binds the user with an access to the identity, and adds the user if there is none. Returns
+    /// the number of the user and the detail for the activity log.
     fn bound_user(
         &mut self,
         identity: &Identity,
@@ -211,6 +213,7 @@ impl Session<'_> {
             .user_with(invitation.provider_id, &invitation.email)?
             .is_some()
         {
+            // The new address already belongs to a user of the organisation.
             return Ok(());
         }
         let of_identity = users::issuer
@@ -224,7 +227,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Deletes the identity of a user, and open choices of this identity or e-mail address.
+    /// Deletes the identity of a user. Also deletes the started sign-ins of this identity or e-mail
+    /// address that wait for the choice of an organisation.
     pub(super) fn forget_identity(
         &mut self,
         user_id: i64,
@@ -248,6 +252,8 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// The access of an identity to an organisation, or to the service for `None`.
+    /// [`Refusal::NoAccess`] if there is none.
     fn access_of(
         &mut self,
         identity: &Identity,
@@ -259,6 +265,8 @@ impl Session<'_> {
             .ok_or(Refusal::NoAccess.into())
     }
 
+    /// Binds an active user to an identity. [`Refusal::NoAccess`] if the access of the user was
+    /// removed, or if another user of the organisation has the identity.
     fn bind(&mut self, user_id: i64, identity: &Identity) -> Result<(), StorageError> {
         let bound = diesel::update(
             users::table
@@ -285,16 +293,17 @@ impl Session<'_> {
             .filter(users::issuer.eq(&identity.issuer))
             .filter(users::subject.eq(&identity.subject))
             .load::<UserRow>(self.connection)?;
-        let is_claimed = |(_, _, created_by, organisation): &UserRow| {
+        let still_applies = |(_, _, created_by, organisation): &UserRow| {
             let ukprn = organisation.as_ref().map(|(_, ukprn, _)| ukprn.as_str());
             created_by != BY_CLAIM || identity.claims(ukprn)
         };
         rows.into_iter()
-            .filter(is_claimed)
+            .filter(still_applies)
             .map(|row| access(row, Through::Identity))
             .collect()
     }
 
+    /// Adds the accesses of active users with the e-mail address who have no identity.
     fn add_accesses_by_email(
         &mut self,
         found: &mut Vec<Access>,
@@ -310,7 +319,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// An invitation replaces an earlier identity of the invited user.
+    /// Adds the accesses through usable invitations for the e-mail address. An invitation replaces
+    /// an earlier identity of the invited user.
     fn add_accesses_by_invitation(
         &mut self,
         found: &mut Vec<Access>,
@@ -330,6 +340,8 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Adds the accesses through the claims of an identity. Leaves out organisations that have or
+    /// had a user with this identity or address.
     fn add_accesses_by_claim(
         &mut self,
         found: &mut Vec<Access>,
@@ -395,6 +407,8 @@ fn active_users() -> _ {
         ))
 }
 
+/// Converts a row of an active user. `through` makes the source of the access from the number of
+/// the user.
 fn access(
     (id, role, _, organisation): UserRow,
     through: fn(i64) -> Through,
@@ -417,7 +431,8 @@ fn add(found: &mut Vec<Access>, access: Access) {
     }
 }
 
-/// Converts a unique violation, which two concurrent sign-ins of one person cause.
+/// Converts a unique violation to [`Refusal::NoAccess`]. Two concurrent sign-ins of one person
+/// cause it.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
     if error.is_unique_violation() {

@@ -36,7 +36,7 @@ pub struct Invited {
     pub secret: Secret,
     /// The e-mail address of the person, in lower case.
     pub email: String,
-    /// The role; the present one if the person has access already.
+    /// The role of the person. A person who already has access keeps the present role.
     pub role: UserRole,
     /// When the link expires.
     pub expires_at: DateTime<Utc>,
@@ -102,6 +102,7 @@ pub(super) struct NewLink<'a> {
     pub(super) expires_at: DateTime<Utc>,
 }
 
+/// A link, the UKPRN and the name of its organisation, and the time when that was closed.
 type Row = (
     (i64, String, Option<i64>, String, StoredRole, String),
     Option<(String, String)>,
@@ -365,7 +366,8 @@ impl Session<'_> {
         }
     }
 
-    /// Accepts a used link if its session has begun, because the user has pressed the button twice.
+    /// Accepts a used link if the session with this secret has begun: the user has pressed the
+    /// button twice. [`Refusal::LinkNotUsable`] otherwise.
     fn require_session(&mut self, secret: &SecretDigest) -> Result<(), StorageError> {
         let begun = self.signed_in(secret)?;
         begun.map(drop).ok_or(Refusal::LinkNotUsable.into())
@@ -422,6 +424,7 @@ impl Session<'_> {
         )
     }
 
+    /// Removes the unused links for a person to an organisation, or to the service for `None`.
     pub(super) fn remove_unused_invitations(
         &mut self,
         provider_id: Option<i64>,
@@ -445,6 +448,7 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// The usable link with this digest; `None` if there is none.
     fn usable_invitation(&mut self, digest: &SecretDigest) -> Result<Option<Usable>, StorageError> {
         let found = unused()
             .filter(invitations::digest.eq(digest.as_hex()))
@@ -474,7 +478,8 @@ impl Session<'_> {
             .collect()
     }
 
-    /// The number and the role of the active user with this e-mail address.
+    /// The number and the role of the active user with this e-mail address in an organisation, or
+    /// in the service for `None`.
     pub(super) fn user_with(
         &mut self,
         provider_id: Option<i64>,
@@ -513,6 +518,7 @@ fn unused() -> _ {
         ))
 }
 
+/// Converts a row of a usable link. `Err` if the role is unknown.
 fn usable(
     ((id, _, provider_id, email, role, created_by), organisation, _): Row,
 ) -> Result<Usable, StorageError> {
@@ -527,7 +533,8 @@ fn usable(
     })
 }
 
-/// Converts a unique violation, which occurs if one person accepts two links at the same time.
+/// Converts a unique violation to [`Refusal::LinkNotUsable`]. It occurs if one person accepts two
+/// links at the same time.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
     if error.is_unique_violation() {

@@ -134,6 +134,7 @@ impl Session<'_> {
         Ok(reopened)
     }
 
+    /// Writes an entry about an organisation to the activity log.
     fn record_organisation(
         &mut self,
         by: Actor<'_>,
@@ -155,6 +156,7 @@ pub(super) fn require_operator(by: Actor<'_>) -> Result<(), Refusal> {
     }
 }
 
+/// The name without surrounding space. `Err` if it is empty, too long or not one visible line.
 fn valid_name(name: &str) -> Result<&str, Refusal> {
     visible_line(name, MAX_ORGANISATION_NAME_CHARS).ok_or(Refusal::InvalidProviderName)
 }

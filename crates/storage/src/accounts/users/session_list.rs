@@ -74,7 +74,7 @@ impl Session<'_> {
     }
 
     /// Ends all sessions of a user that the actor may access, effective from the next request. The
-    /// user keeps the access. Does nothing if the user has no session.
+    /// user can sign in again. Does nothing if the user has no session.
     ///
     /// # Errors
     ///

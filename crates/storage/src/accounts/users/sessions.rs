@@ -19,7 +19,7 @@ use crate::session::{Provider, ProviderSession, Session};
 const MAX_IDLE: TimeDelta = TimeDelta::minutes(30);
 /// The longest lifetime of a session.
 const MAX_AGE: TimeDelta = TimeDelta::hours(8);
-/// The interval between two records of a session's use. Keeps most requests free of writes.
+/// The interval between two records of a session's use, so that most requests write nothing.
 const SEEN_EVERY: TimeDelta = TimeDelta::minutes(1);
 
 /// A user with a valid session.
@@ -73,6 +73,7 @@ impl SignedIn {
         now - self.last_seen_at >= SEEN_EVERY
     }
 
+    /// The user as an actor, whatever the role, for actions on the user's own sessions.
     fn own_actor<'a>(&self, origin: Origin<'a>) -> Actor<'a> {
         Actor::user(
             self.user_id,
@@ -95,6 +96,7 @@ pub(super) fn is_valid(now: DateTime<Utc>) -> _ {
         .and(sign_in_sessions::last_seen_at.gt(seen_after))
 }
 
+/// A session, its user, the organisation, and the time when the organisation was closed.
 type Row = (
     (i64, String, NaiveDateTime),
     (i64, String, StoredRole),
@@ -128,6 +130,7 @@ impl Session<'_> {
             ))
             .first::<Row>(self.connection)
             .optional()?;
+        // The query compared the digests too, but not in constant time.
         let found = found.filter(|((_, stored, _), ..)| digest.is_stored_as(stored));
         let Some(((session_id, _, last_seen_at), (user_id, email, role), organisation, closed_at)) =
             found
@@ -166,8 +169,8 @@ impl Session<'_> {
         self.signed_in(digest)
     }
 
-    /// Opens the records of the user's organisation for changes by the user, whom the history
-    /// names. `None` unless the user may upload trainees.
+    /// Opens the records of the user's organisation for changes by the user. The history names the
+    /// user. `None` unless the user may upload trainees.
     pub fn open_to_upload<'b>(
         &'b mut self,
         signed_in: &'b SignedIn,
@@ -199,10 +202,10 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn sign_out(&mut self, signed_in: &SignedIn) -> Result<(), StorageError> {
-        let one = sign_in_sessions::table
+        let open_session = sign_in_sessions::table
             .find(signed_in.session_id)
             .filter(sign_in_sessions::ended_at.is_null());
-        diesel::update(one)
+        diesel::update(open_session)
             .set(sign_in_sessions::ended_at.eq(self.now().naive_utc()))
             .execute(self.connection)?;
         Ok(())
@@ -239,9 +242,9 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         let now = self.now().naive_utc();
         if let Some(replaced) = replaced {
-            let one =
+            let old =
                 sign_in_sessions::table.filter(sign_in_sessions::digest.eq(replaced.as_hex()));
-            diesel::update(one.filter(sign_in_sessions::ended_at.is_null()))
+            diesel::update(old.filter(sign_in_sessions::ended_at.is_null()))
                 .set(sign_in_sessions::ended_at.eq(now))
                 .execute(self.connection)?;
         }
@@ -256,7 +259,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Ends all sessions of a user. Returns the number of ended ones.
+    /// Ends all sessions of a user. Returns the number of ended sessions.
     pub(super) fn end_sessions_of(&mut self, user_id: i64) -> Result<usize, StorageError> {
         let all = sign_in_sessions::table.filter(sign_in_sessions::user_id.eq(user_id));
         let ended_at = sign_in_sessions::ended_at.eq(self.now().naive_utc());
@@ -282,8 +285,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Removes up to `most` sessions at the end of their longest lifetime. Returns the number of
-    /// removed ones.
+    /// Removes up to `most` sessions that have reached their longest lifetime. Returns the number
+    /// of removed sessions.
     ///
     /// # Errors
     ///

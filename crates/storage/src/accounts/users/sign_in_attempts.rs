@@ -48,7 +48,9 @@ impl fmt::Debug for SignInAttempt {
     }
 }
 
+/// The number, both digests, the nonce and the code verifier of an attempt.
 type AttemptRow = (i64, String, String, String, String);
+/// A choice: its number and digests, and the stored identity.
 type ChoiceRow = (
     (i64, String, String),
     (String, String, Option<String>, String, String, bool),
@@ -78,6 +80,7 @@ impl Session<'_> {
             ))
             .returning(sign_in_attempts::id)
             .get_result::<i64>(self.connection)?;
+        // Evicts the oldest attempts.
         diesel::delete(sign_in_attempts::table.filter(sign_in_attempts::id.le(id - MAX_ROWS)))
             .execute(self.connection)?;
         Ok(begun)
@@ -107,8 +110,9 @@ impl Session<'_> {
             ))
             .first::<AttemptRow>(self.connection)
             .optional()?;
-        let found = found
-            .filter(|(_, stored, of, ..)| state.is_stored_as(stored) && browser.is_stored_as(of));
+        let found = found.filter(|(_, stored_state, stored_browser, ..)| {
+            state.is_stored_as(stored_state) && browser.is_stored_as(stored_browser)
+        });
         let (id, _, _, nonce, code_verifier) = found.ok_or(Refusal::SignInNotUsable)?;
         require_deleted(
             diesel::delete(sign_in_attempts::table.find(id)).execute(self.connection)?,
@@ -145,13 +149,14 @@ impl Session<'_> {
             ))
             .returning(sign_in_choices::id)
             .get_result::<i64>(self.connection)?;
+        // Evicts the oldest choices.
         diesel::delete(sign_in_choices::table.filter(sign_in_choices::id.le(id - MAX_ROWS)))
             .execute(self.connection)?;
         Ok(secret)
     }
 
-    /// Whether the session of this secret is valid, because the user has pressed the button of a
-    /// choice twice.
+    /// Whether a session with this secret is valid. The user then pressed the button of a choice
+    /// twice, and the first request began the session.
     ///
     /// # Errors
     ///
@@ -191,8 +196,9 @@ impl Session<'_> {
             ))
             .first::<ChoiceRow>(self.connection)
             .optional()?;
-        let found = found
-            .filter(|((_, stored, of), _)| secret.is_stored_as(stored) && browser.is_stored_as(of));
+        let found = found.filter(|((_, stored_secret, stored_browser), _)| {
+            secret.is_stored_as(stored_secret) && browser.is_stored_as(stored_browser)
+        });
         let ((id, ..), (issuer, subject, email, ukprns, role, is_operator)) =
             found.ok_or(Refusal::SignInNotUsable)?;
         require_deleted(diesel::delete(sign_in_choices::table.find(id)).execute(self.connection)?)?;
@@ -201,6 +207,7 @@ impl Session<'_> {
             .filter(|ukprn| !ukprn.is_empty())
             .map(str::to_owned)
             .collect();
+        // A claim makes a person an admin or a viewer, but not an editor.
         let role = UserRole::from_columns(&(role, false), "sign_in_choices", id)?;
         Ok(Identity {
             issuer,
@@ -235,12 +242,13 @@ impl Session<'_> {
             + diesel::delete(choices).execute(self.connection)?)
     }
 
+    /// The end of the validity of an attempt or a choice that begins now.
     fn ends_at(&self) -> NaiveDateTime {
         (self.now() + VALID_FOR).naive_utc()
     }
 }
 
-/// Fails if a concurrent request has taken the row.
+/// Fails unless one row was deleted: a concurrent request has taken the row.
 fn require_deleted(rows: usize) -> Result<(), Refusal> {
     if rows == 1 {
         Ok(())

@@ -22,6 +22,7 @@ pub struct SignInLink {
     provider_id: Option<i64>,
 }
 
+/// A user, the name of the organisation, and the time when the organisation was closed.
 type Row = (
     (i64, Option<i64>, StoredRole),
     Option<String>,
@@ -30,18 +31,19 @@ type Row = (
 
 impl Session<'_> {
     /// Creates a link for each account of a person: in open organisations if `organisations`, and
-    /// as an operator of the service if `operators`. Each works once, within 15 minutes.
+    /// as an operator of the service if `operators`. Each link works once, within 15 minutes.
     pub(crate) fn add_sign_in_links(
         &mut self,
         email: &str,
         organisations: bool,
         operators: bool,
     ) -> Result<Vec<SignInLink>, StorageError> {
-        // Locked in the order of the organisations, so that a removed user cannot get a link.
+        // Locks prevent the removal of a user who gets a link. The order prevents deadlocks.
         for ((_, provider_id, _), ..) in self.accounts(email)? {
             self.lock_organisation(provider_id)?;
         }
         let mut links = Vec::new();
+        // Read again: a concurrent request may have removed a user before the lock.
         for ((user_id, provider_id, role), organisation, closed_at) in self.accounts(email)? {
             let is_served = if provider_id.is_some() {
                 organisations
@@ -89,7 +91,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The accounts of a person: first as an operator, then by organisation.
+    /// The active accounts with an e-mail address: first as an operator, then by organisation.
     fn accounts(&mut self, email: &str) -> Result<Vec<Row>, StorageError> {
         let mut accounts = users::table
             .left_join(providers::table)

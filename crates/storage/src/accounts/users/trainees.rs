@@ -49,6 +49,7 @@ impl Session<'_> {
         Ok(Some(history))
     }
 
+    /// Logs an action of an operator on a trainee. Fails for a user of an organisation.
     fn record_trainee(
         &mut self,
         by: Actor<'_>,

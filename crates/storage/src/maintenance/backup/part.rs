@@ -14,7 +14,9 @@ use tempfile::NamedTempFile;
 
 use super::{BackupError, JOURNALS, folder_of, sibling_file};
 
+/// The start of the name of a temporary file.
 const PREFIX: &str = ".register-";
+/// The end of the name of a temporary file.
 const SUFFIX: &str = ".part";
 /// The number of random characters between prefix and suffix.
 const RANDOM_CHARS: usize = 6;
@@ -74,7 +76,7 @@ fn remove_leftovers(folder: &Path) -> io::Result<()> {
     for path in names.into_iter().map(|name| folder.join(name)) {
         let is_leftover = match &File::open(&path) {
             Ok(file) => flock(file, FlockOperation::NonBlockingLockExclusive).is_ok(),
-            // Only files beside it are left.
+            // The temporary file is gone. Only files beside it are left.
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         if is_leftover {
@@ -94,8 +96,8 @@ fn remove_journals(part: &Path) {
     }
 }
 
-/// The name of the temporary file, from its own name or from that of a file beside it. `None` for
-/// other files.
+/// The name of a temporary file, from its own name or from the name of a file that SQLite keeps
+/// beside it. `None` for other files.
 fn unfinished_name(name: &str) -> Option<&str> {
     let name = JOURNALS
         .iter()

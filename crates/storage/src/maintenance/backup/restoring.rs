@@ -210,12 +210,13 @@ impl PreparedRestore {
     }
 }
 
+/// The address of a temporary file as a database.
 fn url_of(copy: &Part) -> String {
     format!("sqlite://{}", copy.file.path().display())
 }
 
-/// Moves all changes of a database into its main file. The connections of a dropped store may still
-/// be closing on other threads.
+/// Moves all changes of a database into its main file. Waits up to [`CLOSING_TIME`] for the
+/// connections of a dropped store, which may still be closing on other threads.
 fn close(database: &Path) -> Result<(), StorageError> {
     let mut connection = open(database)?;
     let deadline = Instant::now() + CLOSING_TIME;

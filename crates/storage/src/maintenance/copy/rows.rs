@@ -22,6 +22,7 @@ use crate::error::StorageError;
 /// The format of timestamps in SQLite. It sorts as text in the order of time.
 const TIMESTAMP_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f";
 
+/// A value of a column in the JSON object of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Value {
@@ -39,11 +40,15 @@ pub(super) type Key = Vec<Option<Value>>;
 pub(super) struct TableAccess {
     /// Whether a sequence assigns the keys.
     pub(super) has_sequence: bool,
+    /// The names of the columns with timestamps.
     timestamps: Vec<String>,
+    /// The SQL that reads rows, without condition, order and limit.
     select: String,
+    /// The SQL that reads and compares the columns of the key.
     key_columns: Vec<String>,
     /// The SQL that extracts the values of a key from the parameter.
     key_values: Vec<String>,
+    /// The SQL that inserts the rows of its parameter.
     insert: String,
 }
 
@@ -54,6 +59,7 @@ struct JsonRow {
 }
 
 impl TableAccess {
+    /// Builds the SQL from the columns in the catalogue of the database.
     pub(super) fn new(
         connection: &mut DatabaseConnection,
         table: &'static CopiedTable,
@@ -129,9 +135,11 @@ impl TableAccess {
         let select = &self.select;
         let columns = self.key_columns.join(", ");
         let values = self.key_values.join(", ");
-        let condition = after
-            .map(|_| format!("WHERE ({columns}) > ({values})"))
-            .unwrap_or_default();
+        let condition = if after.is_some() {
+            format!("WHERE ({columns}) > ({values})")
+        } else {
+            String::new()
+        };
         let query = format!(
             "{select} {condition} ORDER BY {columns} LIMIT {}",
             super::BATCH
@@ -160,6 +168,7 @@ impl TableAccess {
         Ok(())
     }
 
+    /// Parses the JSON object of a row, and gives timestamps the format of SQLite.
     fn parse(&self, json: &str) -> Result<Row, StorageError> {
         let mut row: Row = serde_json::from_str(json).map_err(not_a_row)?;
         for name in &self.timestamps {
@@ -176,6 +185,7 @@ impl TableAccess {
     }
 }
 
+/// The key of a row: the values of the key columns.
 pub(super) fn key_of(table: &CopiedTable, row: &Row) -> Key {
     table
         .key
@@ -192,6 +202,7 @@ pub(super) fn show_key(table: &CopiedTable, key: Key) -> String {
         None => String::new(),
     });
     match (table.name, shown.collect::<Vec<_>>().as_slice()) {
+        // The client chose the idempotency key.
         ("replies", [provider, _]) => format!("{provider}/..."),
         ("request_log", [provider, _, _, id]) => format!("{provider}/{id}"),
         (_, key) => key.join("/"),
@@ -202,6 +213,7 @@ pub(super) fn show_key(table: &CopiedTable, key: Key) -> String {
 fn read_expression(connection: &DatabaseConnection, column: &Column) -> String {
     let Column { name, sql_type } = column;
     match (connection, sql_type.as_str()) {
+        // A position is valid in one database only.
         _ if name == POSITION_COLUMN => "0".to_owned(),
         (DatabaseConnection::Postgres(_), "boolean") => format!("\"{name}\"::integer"),
         (DatabaseConnection::Postgres(_), "json") => format!("\"{name}\"::text"),
@@ -220,6 +232,7 @@ fn write_expression(connection: &DatabaseConnection, column: &Column) -> String 
     }
 }
 
+/// Converts the error of a JSON text that does not represent a row.
 fn not_a_row(error: impl std::error::Error + Send + Sync + 'static) -> StorageError {
     DieselError::DeserializationError(Box::new(error)).into()
 }

@@ -64,7 +64,8 @@ pub(super) fn compare(
     Ok(report)
 }
 
-/// Compares one table. Returns the number of rows in the source.
+/// Compares one table page by page, and appends to `differences`. Returns the number of rows in the
+/// source.
 fn compare_rows(
     source: &mut DatabaseConnection,
     target: &mut DatabaseConnection,
@@ -118,7 +119,7 @@ fn compare_rows(
     }
 }
 
-/// The rows of source and target with the same key.
+/// The rows of both databases by key: the row of the source, then that of the target.
 fn pair_rows(
     table: &CopiedTable,
     source_rows: Vec<Row>,

@@ -19,6 +19,7 @@ use crate::error::{DatabaseError, StorageError};
 const BROKEN_REFERENCES_SQL: &str = "SELECT \"table\", parent AS owner, count(*) AS \"rows\" \
      FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 1";
 
+/// References of `table` to missing rows of `owner`.
 #[derive(QueryableByName)]
 struct BrokenReference {
     #[diesel(sql_type = Text)]
@@ -38,7 +39,7 @@ struct Version {
 /// The migrations of one database, oldest first, each with whether it is applied.
 pub(super) type Known<DB> = Vec<(Box<dyn Migration<DB>>, bool)>;
 
-/// The result of one transaction.
+/// The result of migrating in one transaction.
 #[derive(Default)]
 pub(super) struct Walked {
     pub(super) change: SchemaChange,
@@ -72,6 +73,7 @@ pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>
                 .map(|row| row.version),
         );
     }
+    // Only diesel's table exists.
     let is_new = applied.is_empty() && !tables.iter().any(|table| table == TRAINEES);
     if is_new || applied.iter().any(|version| version == BASELINE) {
         Ok(applied)
@@ -93,6 +95,7 @@ pub(super) fn known<DB: Backend>(
         .iter()
         .map(|migration| migration.name().version().to_string())
         .collect();
+    // Reports the newest of the unknown versions.
     if let Some(unknown) = applied
         .iter()
         .rev()
@@ -179,6 +182,7 @@ fn require_references(
     walked: &Walked,
 ) -> Result<(), StorageError> {
     if walked.change == SchemaChange::default() {
+        // No migration ran, so the check of all tables is not needed.
         return Ok(());
     }
     let broken = diesel::sql_query(BROKEN_REFERENCES_SQL)
@@ -192,6 +196,8 @@ fn require_references(
     }
 }
 
+/// Reverts the migrations after the goal, newest first. Then applies the pending migrations up to
+/// the goal, or up to the first one that `runs_here` rejects.
 fn walk<DB: Backend, C: MigrationHarness<DB> + Connection>(
     connection: &mut C,
     migrations: &Known<DB>,

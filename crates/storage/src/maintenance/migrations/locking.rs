@@ -63,7 +63,8 @@ impl fmt::Display for Blocker {
 }
 
 impl RetryPolicy {
-    /// Retries `attempt` while a lock prevents it, up to the total time.
+    /// Retries `attempt` while a lock prevents it, up to the total time. `attempt` sets its
+    /// argument to the cause of a failure, for the log and the length of the pause.
     fn retry<T>(
         self,
         mut attempt: impl FnMut(&mut Blocker) -> Result<T, StorageError>,
@@ -74,12 +75,12 @@ impl RetryPolicy {
             let mut blocker = Blocker::AnotherChange;
             let outcome = attempt(&mut blocker);
             let waited = begun.elapsed();
-            if !matches!(
+            let is_blocked = matches!(
                 outcome,
                 Err(StorageError::Database(DatabaseError::Busy)
                     | StorageError::Database(DatabaseError::Collided))
-            ) || waited >= self.total
-            {
+            );
+            if !is_blocked || waited >= self.total {
                 return outcome;
             }
             if reported.is_none_or(|reported| reported.elapsed() >= self.report) {
@@ -144,6 +145,8 @@ impl Migrator<'_> {
     }
 }
 
+/// Locks the schema and runs `work` in one transaction. Sets `blocker` to what prevents the attempt
+/// if it fails now.
 fn run_in_transaction<T>(
     connection: &mut DatabaseConnection,
     lock_timeout: Duration,

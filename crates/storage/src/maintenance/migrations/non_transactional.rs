@@ -18,6 +18,7 @@ use super::{Goal, Migrations, Migrator};
 use crate::error::StorageError;
 use crate::maintenance::migrations::apply::{applied, kept, known, with_harness};
 
+/// Counts invalid indexes with a name: at most one.
 const INVALID_INDEXES_SQL: &str = "SELECT count(*) AS indexes FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid \
      JOIN pg_namespace n ON n.oid = c.relnamespace \
      WHERE NOT i.indisvalid AND n.nspname = current_schema() AND c.relname = $1";
@@ -54,6 +55,8 @@ impl Migrator<'_> {
     }
 }
 
+/// Applies the next pending migration. Returns its name; `None` if no migration is pending, or if
+/// the next one runs in a transaction.
 fn apply_next(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,
@@ -62,6 +65,7 @@ fn apply_next(
 ) -> Result<Option<String>, StorageError> {
     let applied = applied(connection)?;
     let DatabaseConnection::Postgres(inner) = connection else {
+        // SQLite runs all migrations in a transaction.
         return Ok(None);
     };
     let migrations = known((migrations.postgres)(), &applied)?;
@@ -98,6 +102,7 @@ fn apply_next(
     outcome.map(|()| Some(name))
 }
 
+/// Drops an invalid index that an interrupted run of the migration left, and runs the migration.
 fn run(
     connection: &mut PostgresConnection,
     migration: &dyn diesel::migration::Migration<diesel::pg::Pg>,
@@ -115,12 +120,13 @@ fn run(
     Ok(())
 }
 
+/// The value of a setting of the session.
 fn setting(connection: &mut PostgresConnection, name: &str) -> Result<String, StorageError> {
     let query = diesel::sql_query("SELECT current_setting($1) AS value").bind::<Text, _>(name);
     Ok(query.get_result::<Setting>(connection)?.value)
 }
 
-/// Sets settings for the session.
+/// Sets two settings for the session.
 fn set(
     connection: &mut PostgresConnection,
     names: [&str; 2],

@@ -73,6 +73,7 @@ pub(super) fn migrations(
         goal: Goal<'_>,
     ) -> Result<Vec<String>, StorageError> {
         let kept = kept(migrations, goal)?;
+        // At the goal, the first `kept` migrations are applied, and no others.
         let changed = migrations
             .iter()
             .enumerate()

@@ -89,7 +89,7 @@ pub(super) fn stored_problems(problems: &[LoggedProblem]) -> String {
     serde_json::json!(pairs).to_string()
 }
 
-/// Reads the stored form of problems; other text is read as none.
+/// Reads the stored form of problems. Returns none for a text of another form.
 pub(super) fn read_problems(stored: &str) -> Vec<LoggedProblem> {
     let pairs: Vec<(String, String)> = serde_json::from_str(stored).unwrap_or_default();
     pairs

@@ -176,6 +176,7 @@ impl ProviderSession<'_> {
             }
         }
         rows.sort_unstable_by_key(|row| Reverse(row.position()));
+        // `page` returns one request more than a page if there is another page.
         let is_last = rows.len() <= PAGE;
         rows.truncate(PAGE);
         let next = rows.last().filter(|_| !is_last).map(Row::position);
@@ -185,8 +186,8 @@ impl ProviderSession<'_> {
         })
     }
 
-    /// Up to one request more than a page. All filters use the same statement, so that a connection
-    /// keeps only one prepared.
+    /// The requests of a page with one outcome, and one more if there is another page. All filters
+    /// use the same statement, so that a connection keeps only one prepared.
     fn page(
         &mut self,
         filter: &RequestFilter,
@@ -239,11 +240,12 @@ impl ProviderSession<'_> {
     }
 }
 
-/// A LIKE pattern for stored problems with this code.
+/// A LIKE pattern for stored problems with this code, or for all if `code` is `None`.
 fn pattern(code: Option<&str>) -> String {
     let Some(code) = code else {
         return "%".to_owned();
     };
+    // A problem is stored as `["code","field"]`.
     let mut pattern = "%[\"".to_owned();
     for character in code.chars() {
         if ['%', '_', ESCAPE].contains(&character) {

@@ -69,6 +69,7 @@ impl ProviderSession<'_> {
         keys: &BTreeSet<String>,
     ) -> Result<(), StorageError> {
         let provider_id = self.provider().id;
+        // `Session::add_requests` locks the same row. SQLite needs no lock.
         if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
             let row = providers::table
                 .find(provider_id)

@@ -51,6 +51,7 @@ pub struct Refusals {
     pub is_complete: bool,
 }
 
+/// The kind of a refusal. Requests of one kind are counted together.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Kind {
     version: String,
@@ -60,6 +61,7 @@ struct Kind {
     field: String,
 }
 
+/// Number, time, version, endpoint, status, request identifier and stored problems.
 type Row = (i64, NaiveDateTime, String, String, i32, String, String);
 
 impl ProviderSession<'_> {
@@ -71,6 +73,7 @@ impl ProviderSession<'_> {
     pub fn refused_most(&mut self, since: DateTime<Utc>) -> Result<Refusals, StorageError> {
         let mut kinds: HashMap<Kind, (u64, Seen)> = HashMap::new();
         let mut counted = 0;
+        // Begins before the newest request.
         let mut after = (
             self.now().naive_utc() + chrono::TimeDelta::days(1),
             i64::MAX,
@@ -107,6 +110,8 @@ impl ProviderSession<'_> {
         }
     }
 
+    /// The next [`CHUNK`] refused requests since a time, newest first, after the request with this
+    /// time and number.
     fn refused_before(
         &mut self,
         since: DateTime<Utc>,
@@ -170,6 +175,7 @@ fn most_frequent(kinds: HashMap<Kind, (u64, Seen)>) -> Vec<Refusal> {
     let mut refusals: Vec<Refusal> = kinds.into_iter().map(refusal).collect();
     refusals.sort_by(|one, other| {
         let rank = |refusal: &Refusal| (Reverse(refusal.requests), Reverse(refusal.newest.at));
+        // Kinds of the same rank are sorted too, so that each call returns them in one order.
         let rest = |refusal: &Refusal| {
             (
                 refusal.endpoint.clone(),
@@ -188,6 +194,7 @@ fn most_frequent(kinds: HashMap<Kind, (u64, Seen)>) -> Vec<Refusal> {
 
 /// Removes the positions from a path: `placements[1].urn` becomes `placements[].urn`.
 fn without_positions(path: &str) -> String {
+    // Whether the character is between brackets.
     let mut inside = false;
     path.chars()
         .filter(|character| {

@@ -134,11 +134,13 @@ pub struct RunPage {
     pub next: Option<LogPosition>,
 }
 
-/// The stored form: empty for single requests.
+/// The stored form of [`RunKey::batch`]: empty for single requests.
 fn stored_batch(batch: &Option<String>) -> &str {
     batch.as_deref().unwrap_or_default()
 }
 
+/// Number, sender, version, batch, start, end and counts. A sender is the number of a token, or the
+/// number and the e-mail address of a user.
 type StoredRun = (
     i64,
     (Option<i64>, Option<i64>, Option<String>),
@@ -149,6 +151,7 @@ type StoredRun = (
     RunCounts,
 );
 
+/// Converts a stored run.
 fn run((id, sender, version, batch, started_at, ended_at, counts): StoredRun) -> Run {
     let (token_id, user_id, user_email) = sender;
     Run {
@@ -262,6 +265,7 @@ impl Session<'_> {
         Ok(near.first::<i64>(self.connection).optional()?)
     }
 
+    /// Inserts a run with the first counts. Returns the number of the run.
     fn start_run(&mut self, new: &NewRun) -> Result<i64, StorageError> {
         let id = diesel::insert_into(request_runs::table)
             .values((

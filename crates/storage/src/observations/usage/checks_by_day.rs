@@ -21,6 +21,7 @@ pub struct CheckDay {
     pub valid: i64,
 }
 
+/// Day, token number, checked writes and valid writes.
 type Row = (NaiveDate, i64, i64, i64);
 
 /// All checks as [`Row`]s, oldest first.
@@ -36,6 +37,7 @@ fn rows() -> _ {
         ))
 }
 
+/// Converts rows, in the same order.
 fn check_days(rows: Vec<Row>) -> Vec<CheckDay> {
     rows.into_iter()
         .map(|(day, token_id, checked, valid)| CheckDay {

@@ -14,8 +14,8 @@ use crate::error::StorageError;
 use crate::schema::usage_by_day;
 use crate::session::{ProviderSession, Session};
 
-/// The counts since a day, of all tokens or only of these. With tokens, the query lists the days,
-/// as in [`ProviderSession::own_usage_since`].
+/// The counts since a day, of all tokens or only of `tokens`. With `tokens`, the query lists the
+/// days up to `today`, so that the index leads only to the rows of these tokens.
 fn counts<'a>(
     since: NaiveDate,
     today: NaiveDate,
@@ -30,6 +30,8 @@ fn counts<'a>(
     }
 }
 
+/// The first day with counts since a day, of all tokens or only of `tokens`; `None` if there is
+/// none.
 fn first_day(
     connection: &mut DatabaseConnection,
     since: NaiveDate,

@@ -67,6 +67,8 @@ pub struct MonthTotal {
     pub requests: i64,
 }
 
+/// Token number, version, endpoint, name, number of requests, and the time and identifier of the
+/// first and of the last request.
 type UsageRow = (
     i64,
     String,
@@ -110,6 +112,7 @@ type UsageKey = (i64, String, String, String);
 struct UsageSums(BTreeMap<UsageKey, (i64, Seen, Seen)>);
 
 impl UsageSums {
+    /// Adds the rows of a later day, or of several later days in their order.
     fn add(&mut self, rows: Vec<UsageRow>) {
         for (token_id, version, endpoint, name, requests, first_at, first_id, last_at, last_id) in
             rows
@@ -125,8 +128,9 @@ impl UsageSums {
             self.0
                 .entry((token_id, version, endpoint, name))
                 // Days are in order, so the first request stays and the last one is replaced.
-                .and_modify(|(known, _, latest)| {
-                    (*known, *latest) = (*known + requests, last.clone())
+                .and_modify(|(sum, _, latest)| {
+                    *sum += requests;
+                    *latest = last.clone();
                 })
                 .or_insert((requests, first, last));
         }
@@ -146,6 +150,7 @@ impl UsageSums {
     }
 }
 
+/// Adds up the checked and the valid writes by token. Sorted by token number.
 fn check_totals(rows: Vec<(i64, i64, i64)>) -> Vec<CheckTotal> {
     let mut totals: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     for (token_id, checked, valid) in rows {
@@ -162,6 +167,7 @@ fn check_totals(rows: Vec<(i64, i64, i64)>) -> Vec<CheckTotal> {
         .collect()
 }
 
+/// Adds up the writes by token, field and code. Sorted by these.
 fn problem_totals(rows: Vec<(i64, String, String, i64)>) -> Vec<ProblemTotal> {
     let mut totals: BTreeMap<_, i64> = BTreeMap::new();
     for (token_id, field, code, writes) in rows {
@@ -360,6 +366,7 @@ impl ProviderSession<'_> {
         Ok(problem_totals(rows))
     }
 
+    /// The numbers of all tokens of the provider, in any order.
     pub(super) fn own_token_ids(&mut self) -> Result<Vec<i64>, StorageError> {
         let own = tokens::table
             .filter(tokens::provider_id.eq(self.provider().id))

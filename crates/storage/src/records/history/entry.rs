@@ -29,7 +29,7 @@ pub struct TraineeHistory {
     pub(super) base: Trainee,
     /// The present state of the trainee.
     pub(super) record: Trainee,
-    /// The entries as stored, before the creation was completed.
+    /// The entries as stored. Unlike in `entries`, the entry of a creation has no fields.
     pub(super) stored: Vec<Entry>,
 }
 
@@ -107,8 +107,8 @@ pub(super) fn read_fields(text: &str) -> Option<Vec<FieldEntry>> {
     fields
         .into_iter()
         .map(|(path, values)| {
-            let [before, after] =
-                <[Json; 2]>::try_from(serde_json::from_value::<Vec<Json>>(values).ok()?).ok()?;
+            let values: Vec<Json> = serde_json::from_value(values).ok()?;
+            let [before, after]: [Json; 2] = values.try_into().ok()?;
             Some(FieldEntry {
                 path,
                 before,

@@ -16,6 +16,7 @@ use crate::records::erasure::{self, Erasure};
 use crate::schema::{changes, providers, tokens, trainees};
 use crate::session::{ProviderSession, Session};
 
+/// Number, time, token, user, request identifier, version, operation and fields of an entry.
 type Row = (
     i64,
     NaiveDateTime,
@@ -65,6 +66,8 @@ impl Session<'_> {
     }
 }
 
+/// The history of a trainee with all entries, or with the latest `limit` ones. `None` when there
+/// is neither a trainee nor an erasure with this identifier.
 fn history_of(
     connection: &mut DatabaseConnection,
     trainee_id: &str,
@@ -98,6 +101,7 @@ fn history_of(
     let history = if let Some(erasure) = erasure {
         TraineeHistory::from_erasure(erasure, stored)
     } else {
+        // Only a trainee from before that day may have lost entries.
         let removed_before = removed_before(connection)?.filter(|day| {
             trainee
                 .created_at
@@ -175,6 +179,7 @@ impl TraineeHistory {
                 table: "changes",
                 id: first.id,
             };
+            // An entry without fields is that of the creation.
             if first.fields.is_empty() {
                 let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
                 complete_creation(&mut first.fields, &later, &record).ok_or(corrupt)?;
@@ -201,6 +206,7 @@ impl TraineeHistory {
     }
 }
 
+/// Converts a row. `Err` if the fields are unreadable.
 fn entry(
     (id, changed_at, token, by, request_id, version, operation, fields): Row,
 ) -> Result<Entry, StorageError> {

@@ -73,6 +73,7 @@ impl FromStr for Month {
             .parse::<NaiveDate>()
             .map_err(|_| NoMonth)?;
         let month = Self::from_day(day);
+        // The parser of days also accepts other forms, such as `2026-1`.
         if month.to_string() == text {
             Ok(month)
         } else {

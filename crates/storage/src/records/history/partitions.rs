@@ -84,18 +84,16 @@ pub(crate) fn missing(
     }
     let months = (0..=MONTHS_AHEAD).map(|ahead| present.later(ahead));
     let mut missing = Vec::new();
-    for month in months.filter(|month| {
-        !partitions
-            .iter()
-            .any(|partition| partition.overlaps(*month))
-    }) {
-        if !has_entries(connection, month)? {
+    for month in months {
+        let is_covered = partitions.iter().any(|partition| partition.overlaps(month));
+        if !is_covered && !has_entries(connection, month)? {
             missing.push(month);
         }
     }
     Ok(missing)
 }
 
+/// Whether the history has entries of the month, in any partition.
 fn has_entries(connection: &mut DatabaseConnection, month: Month) -> Result<bool, StorageError> {
     let of_month = changes::changed_at
         .ge(month.begin())
@@ -144,6 +142,7 @@ pub(super) fn drop_partition(
     ))?)
 }
 
+/// Creates the partition of a month. Fails if the partition exists.
 fn create_partition(connection: &mut DatabaseConnection, month: Month) -> Result<(), StorageError> {
     let from = month.first_day();
     let to = month.next().first_day();

@@ -63,6 +63,7 @@ pub(crate) fn agreements(
         let Some(record) = records.get(&key) else {
             continue;
         };
+        // `None` when an entry is unreadable: the record then does not follow from its history.
         let fields = entries.into_iter().collect::<Option<Vec<_>>>();
         agreements.insert(
             key,
@@ -102,6 +103,8 @@ pub(super) fn state_before(fields: &[Vec<FieldEntry>], record: &Trainee) -> Opti
     Some(state.trainee())
 }
 
+/// Whether an older program wrote these fields for a creation: the trainee had no identifier
+/// before.
 fn is_creation(fields: &[FieldEntry]) -> bool {
     let name = TraineeField::trainee_id.info().name;
     fields
@@ -156,6 +159,7 @@ impl NestedForm for WithIds {
 }
 
 impl Rebuilt {
+    /// The state of a record.
     fn from_record(record: &Trainee) -> Self {
         let mut rebuilt = Self {
             trainee: record.clone(),
@@ -183,6 +187,8 @@ impl Rebuilt {
         )
     }
 
+    /// Sets each value by its path, then removes nested records whose identifier was cleared.
+    /// `None` for an unknown path or an invalid value.
     fn set_all<'a>(&mut self, values: impl Iterator<Item = (&'a str, &'a Json)>) -> Option<()> {
         for (path, value) in values {
             let mut steps = path.splitn(3, '.');
@@ -192,8 +198,11 @@ impl Rebuilt {
                 .find(|field| field.info().name == first);
             let list = list.filter(|field| field.info().kind == Kind::Records);
             match (list, id, name) {
+                // A field of the trainee.
                 (None, None, None) => values::set(&mut self.trainee, first, value)?,
+                // The order of a list.
                 (Some(list), None, None) => for_nested_list!(*list, put_in_order(self, value))??,
+                // A field of a nested record.
                 (Some(list), Some(id), Some(name)) => {
                     for_nested_list!(*list, set_nested(self, id, name, value))??
                 }
@@ -240,15 +249,16 @@ fn copy_records<R: NestedRecord>(rebuilt: &Rebuilt, trainee: &mut Trainee) {
 fn is_same_list<R: NestedRecord>(rebuilt: &Rebuilt, record: &Trainee) -> bool {
     let stored: HashMap<_, _> = R::records(record)
         .iter()
-        .map(|now| (now.id(), now))
+        .map(|nested| (nested.id(), nested))
         .collect();
-    let then = R::in_nested(&rebuilt.nested);
-    let is_same = |(id, then): &(String, R)| {
-        stored.get(&Some(id.as_str())).is_some_and(|now| {
-            history::changes(then, *now).all(|change| now.mirrored_fields().contains(&change.field))
+    let is_same = |(id, rebuilt): &(String, R)| {
+        stored.get(&Some(id.as_str())).is_some_and(|stored| {
+            let mirrored = stored.mirrored_fields();
+            history::changes(rebuilt, *stored).all(|change| mirrored.contains(&change.field))
         })
     };
-    then.len() == R::records(record).len() && then.iter().all(is_same)
+    let rebuilt = R::in_nested(&rebuilt.nested);
+    rebuilt.len() == R::records(record).len() && rebuilt.iter().all(is_same)
 }
 
 /// Puts nested records into the order of their identifiers in an entry.

@@ -47,7 +47,7 @@ impl PastMonths {
     ///
     /// # Errors
     ///
-    /// When the last of them is not over, or ended less than an hour ago.
+    /// When the last of these months is not over, or ended less than an hour ago.
     pub fn before(end: Month, now: DateTime<Utc>) -> Result<Self, MonthNotOver> {
         let present = Month::from_day((now - MARGIN).date_naive());
         if end > present {

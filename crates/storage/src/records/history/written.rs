@@ -70,6 +70,7 @@ impl<'a> Changed<'a> {
         }
     }
 
+    /// Adds the differences between two records. `prefix` comes before the name of each field.
     fn record<R: Record>(&mut self, prefix: &str, before: &'a R, after: &'a R) {
         self.fields
             .extend(history::changes(before, after).map(|change| {

@@ -330,6 +330,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
                 return Ok(());
             }
             Some((id, stored)) => {
+                // Releases the stored numbers: the organisation may lose one of them.
                 for number in stored.numbers() {
                     if let Some(keys) = self.holders.get_mut(number) {
                         keys.remove(organisation.key());
@@ -424,6 +425,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
         Ok(())
     }
 
+    /// Updates the records that contain data of these organisations, in portions with pauses.
     fn update_records(&self, changed: &[(i64, O)]) -> Result<(), StorageError> {
         for (id, organisation) in changed {
             let mut after = None;
@@ -438,6 +440,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
                 if after.is_none() {
                     break;
                 }
+                // Pause for as long as the portion took, so that running servers can write.
                 thread::sleep(began.elapsed());
             }
         }
@@ -462,6 +465,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
     }
 }
 
+/// Adds the organisation to the holders of each of its numbers, except the key.
 fn hold_numbers<O: Organisation>(holders: &mut HashMap<String, HashSet<String>>, organisation: &O) {
     for number in organisation.numbers().skip(1) {
         holders

@@ -11,7 +11,8 @@ use crate::error::StorageError;
 use crate::schema::{trainee_counts, trainees};
 use crate::session::ProviderSession;
 
-/// The lower bound of academic cycles.
+/// No academic cycle is before this year. A condition with it matches every cycle, and lets the
+/// query use the index of counts by provider and cycle.
 const FIRST_YEAR: i32 = 0;
 
 /// The visible trainees of a provider, up to a limit.
@@ -42,9 +43,9 @@ impl ProviderSession<'_> {
             .select((trainee_counts::academic_cycle, trainee_counts::trainees));
         let counts = with_inner!(self.connection, |inner| counts.load::<(i32, i64)>(inner))?;
         let mut cycles = BTreeMap::<i32, i64>::new();
-        counts
-            .into_iter()
-            .for_each(|(cycle, trainees)| *cycles.entry(cycle).or_default() += trainees);
+        for (cycle, trainees) in counts {
+            *cycles.entry(cycle).or_default() += trainees;
+        }
         let total: i64 = cycles.values().sum();
         let mut found = Vec::new();
         let mut remaining = limit;
@@ -67,6 +68,8 @@ impl ProviderSession<'_> {
         })
     }
 
+    /// Up to `limit` visible trainees of a cycle, those that changed last first. Locks them in a
+    /// job that may write.
     fn visible_in_cycle(
         &mut self,
         cycle: i32,

@@ -140,6 +140,7 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// The next rows after a key, in the order of the keys. `Err` if the database cannot read one.
     fn rows_after(&mut self, after: i64, limit: i64) -> Result<Vec<Row>, StorageError> {
         let query = trainees::table
             .filter(trainees::id.gt(after))
@@ -187,6 +188,7 @@ impl Session<'_> {
         Ok(entries)
     }
 
+    /// Checks a row on its own. The schools, the history and the erasure are compared later.
     fn entry(&self, row: Row, ukprns: &HashMap<i64, String>) -> BatchEntry {
         let (key, trainee_id, provider, document, derived) = row;
         let record = document

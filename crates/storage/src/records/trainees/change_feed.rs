@@ -186,6 +186,7 @@ fn load_page(
             .map(|(row, record)| (row, JsonText(record)))
             .collect());
     }
+    // SQLite finds the rows inside an index, then reads the documents by key.
     let rows: Vec<Row> = page.select(columns).load(connection)?;
     let keys: Vec<i64> = rows.iter().map(|(_, key, ..)| *key).collect();
     let read = documents::load_by_keys(connection, provider, &keys)?

@@ -86,6 +86,7 @@ impl Derived {
     }
 }
 
+/// The time as a value of a column.
 fn timestamp(time: Option<DateTime<Utc>>) -> Option<Timestamp> {
     time.map(|time| Timestamp(time.naive_utc()))
 }

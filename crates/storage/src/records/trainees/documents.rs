@@ -76,6 +76,7 @@ struct DocumentsByKey {
 
 impl DocumentsByKey {
     fn new(keys: &[i64]) -> Self {
+        // Room for keys of up to 7 digits and a comma. The text grows for longer keys.
         let mut list = String::with_capacity(keys.len() * 8);
         for key in keys {
             list.push(if list.is_empty() { '[' } else { ',' });

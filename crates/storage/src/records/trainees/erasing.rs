@@ -124,6 +124,7 @@ fn former_record_keys(fields: &str) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
+/// The identifiers of the nested records of a kind.
 fn ids_of_kind<R: NestedRecord>(trainee: &Trainee) -> Vec<String> {
     R::records(trainee)
         .iter()
@@ -137,6 +138,7 @@ fn nested_ids(fields: &str) -> BTreeSet<String> {
     let fields: Map<String, Json> = serde_json::from_str(fields).unwrap_or_default();
     let mut ids = BTreeSet::new();
     for path in fields.keys() {
+        // The path of a nested field is `list.id.name`.
         let mut steps = path.splitn(3, '.');
         if let (Some(_), Some(id), Some(_)) = (steps.next(), steps.next(), steps.next()) {
             ids.insert(id.to_owned());

@@ -32,7 +32,7 @@ impl ProviderSession<'_> {
     /// does not answer.
     pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
         self.take_date(trainee.updated_at)?;
-        // A withdrawn record was in training before its withdrawal.
+        // If the new record is withdrawn, the document also has the state before the withdrawal.
         let in_training = if trainee.trn.is_some() {
             State::TrnReceived
         } else {

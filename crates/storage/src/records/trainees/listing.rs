@@ -41,6 +41,7 @@ pub struct Page {
 }
 
 impl Page {
+    /// The page with the `listed` trainees, and the cursor after them unless it is the last page.
     fn new(listed: Vec<Listed>, total: i64, listing: &Listing, standing: Standing) -> Self {
         let is_last = listing.offset().saturating_add(listing.per_page) >= total;
         let next = listed
@@ -68,8 +69,10 @@ impl ProviderSession<'_> {
             today: self.today(),
         };
         let connection = &mut *self.connection;
+        // `standing` and `count` take the results of these queued queries.
         let standing = queue_standing(connection)?;
         let count = counting::queue_count(connection, list)?;
+        // On PostgreSQL, a page that does not depend on the count is queried together with it.
         if let Some(walk) = ListWalk::near_beginning(listing).filter(|_| connection.is_remote()) {
             let listed = finding::walk(connection, list, walk, None)?;
             let total = count(connection)?.total;

@@ -32,7 +32,7 @@ pub struct Waiting {
     key: i64,
 }
 
-/// The names of the states that permit an action.
+/// The names of the states that permit an action on a trainee with or without a TRN.
 fn states(action: Action, has_trn: bool) -> impl Iterator<Item = &'static str> {
     State::ALL
         .iter()
@@ -41,6 +41,7 @@ fn states(action: Action, has_trn: bool) -> impl Iterator<Item = &'static str> {
         .map(State::name)
 }
 
+/// Converts rows of identifier, time and key. Leaves out rows without a time.
 fn waiting(rows: Vec<(String, Option<NaiveDateTime>, i64)>) -> Vec<Waiting> {
     rows.into_iter()
         .filter_map(|(trainee_id, since, key)| {
@@ -186,6 +187,7 @@ impl ProviderSession<'_> {
             let Ok(trn) = number.to_string().parse::<Trn>() else {
                 continue;
             };
+            // Another job that may issue the TRN has locked it.
             if self.writes() && !locks::try_lock_trn(self.connection, &trn)? {
                 continue;
             }
@@ -201,7 +203,7 @@ impl ProviderSession<'_> {
     }
 }
 
-/// The time and key to start after.
+/// The time and key to start after; the earliest ones for the beginning.
 fn position(after: Option<&Waiting>) -> (NaiveDateTime, i64) {
     after.map_or_else(Default::default, |waiting| {
         (waiting.since.naive_utc(), waiting.key)

@@ -105,8 +105,8 @@ pub(super) fn schools_of(trainee: &Trainee) -> BTreeSet<i64> {
         .collect()
 }
 
-/// The schools that the table has for these trainees. The result leaves out trainees without
-/// schools.
+/// The keys of the schools in `placement_schools`, by the keys of these trainees. Leaves out
+/// trainees without schools.
 pub(super) fn linked_schools(
     connection: &mut DatabaseConnection,
     trainee_keys: &[i64],

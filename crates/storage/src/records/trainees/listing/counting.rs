@@ -91,6 +91,7 @@ fn queue_count_since(
 ) -> Result<PendingResult<Count>, StorageError> {
     let mut individually = walked(list);
     let day = since.date_naive();
+    // `None` for lists that filter by start date: all their trainees are counted individually.
     let next_day = day
         .succ_opt()
         .filter(|_| list.listing.status.and_then(Status::started).is_none());
@@ -191,6 +192,7 @@ pub(super) fn queue_days(
     Ok(Box::new(|connection| Ok(connection.take(days)?)))
 }
 
+/// The number of wrong counts.
 #[derive(QueryableByName)]
 struct WrongCounts {
     #[diesel(sql_type = BigInt)]

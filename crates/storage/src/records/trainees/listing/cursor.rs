@@ -222,6 +222,7 @@ impl ProviderSession<'_> {
 }
 
 impl CursorPage {
+    /// The page with the `listed` trainees.
     fn new(listed: Vec<Listed>, next: Option<ListCursor>) -> Self {
         Self {
             trainees: listed.into_iter().map(|found| found.document).collect(),
@@ -230,10 +231,12 @@ impl CursorPage {
     }
 }
 
+/// Whether there are fewer trainees than the limit, so that none follow.
 fn has_fewer(listed: &[Listed], limit: i64) -> bool {
     i64::try_from(listed.len()).is_ok_and(|found| found < limit)
 }
 
+/// The time from milliseconds since 1970; the start of 1970 if they are out of range.
 fn time_from_millis(milliseconds: i64) -> NaiveDateTime {
     DateTime::from_timestamp_millis(milliseconds)
         .unwrap_or_default()

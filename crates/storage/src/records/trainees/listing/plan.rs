@@ -57,11 +57,13 @@ pub(super) struct WalkStart {
 }
 
 impl<'a> PagePlan<'a> {
+    /// The plan for the page of a list with this count.
     pub(super) fn new(listing: &Listing, count: &'a Count) -> Self {
         let before = listing.offset();
         if before >= count.total {
             return Self::Nothing;
         }
+        // Whether a walk would pass trainees that the list does not show.
         let narrows = match listing.status {
             Some(status) => status.states().len() > 1,
             None => listing.has_trn.is_some(),
@@ -77,7 +79,7 @@ impl<'a> PagePlan<'a> {
         let after = count.total - before - shown;
         let forwards = before <= after;
         let skipped = before.min(after);
-        // The count of the list's first day includes trainees changed before the timestamp.
+        // The count of the day of the timestamp includes trainees who changed before the timestamp.
         let begins_within_a_day =
             listing.since.is_some() && !is_newest_first(listing.order, forwards);
         let begins_on_a_day = skipped >= MANY && !begins_within_a_day;
@@ -134,7 +136,10 @@ pub(super) fn is_far(listing: &Listing) -> bool {
 /// Whether a walk along the list passes trainees that the list does not show.
 pub(super) fn passes_by(listing: &Listing) -> bool {
     let is_of_one_state = |status: Status| status.states().len() == 1 && status.started().is_none();
-    listing.has_trn.is_some() || !listing.status.is_none_or(is_of_one_state)
+    listing.has_trn.is_some()
+        || listing
+            .status
+            .is_some_and(|status| !is_of_one_state(status))
 }
 
 #[cfg(test)]

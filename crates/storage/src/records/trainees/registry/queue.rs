@@ -81,6 +81,7 @@ impl FromStr for QueuePosition {
     }
 }
 
+/// Identifier, time, key and provider of a waiting trainee.
 type Row = (String, Option<NaiveDateTime>, i64, i64);
 
 /// Loads a query for waiting trainees of one provider, or of all. A macro, because the types of the

@@ -55,6 +55,7 @@ pub(super) fn load_walk(
 /// Time of the last change, key, position and document of a trainee on PostgreSQL.
 type Row = (Option<NaiveDateTime>, i64, i64, String);
 
+/// Converts a row.
 fn listed((updated_at, key, changed_in, record): Row) -> Listed {
     Listed {
         updated_at,
@@ -134,6 +135,7 @@ pub(super) fn load_by_keys(
             document: TraineeDocument { key, record },
         })
         .collect();
+    // The database returns the rows in any order, usually in the order of the keys.
     if !listed.iter().map(|found| &found.document.key).eq(keys) {
         let positions: HashMap<i64, usize> = keys
             .iter()
