@@ -76,18 +76,21 @@ impl fmt::Display for Orphan {
     }
 }
 
+/// A row with one text.
 #[derive(QueryableByName)]
 struct Name {
     #[diesel(sql_type = Text)]
     name: String,
 }
 
+/// A row with a number of rows.
 #[derive(QueryableByName)]
 struct Count {
     #[diesel(sql_type = BigInt)]
     rows: i64,
 }
 
+/// The key of a missing row, and the number of rows that refer to it.
 #[derive(QueryableByName)]
 struct Missing {
     #[diesel(sql_type = BigInt)]
@@ -96,16 +99,20 @@ struct Missing {
     rows: i64,
 }
 
+/// The tables on SQLite, without its own ones.
 const SQLITE_TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name";
-/// Without partitions, which belong to their tables.
+/// The tables on PostgreSQL, without partitions, which belong to their tables.
 const POSTGRES_TABLES: &str = "SELECT relname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
      WHERE n.nspname = current_schema() AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname";
 
+/// The first schema, except the current one, with a table of a name.
 const OTHER_SCHEMA: &str = "SELECT n.nspname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
      WHERE relname = $1 AND n.nspname IS DISTINCT FROM current_schema() ORDER BY n.nspname LIMIT 1";
 
+/// The foreign keys on SQLite.
 const SQLITE_REFERENCES: &str = "SELECT m.name AS \"table\", f.\"from\" AS \"column\", f.\"table\" AS owner, f.\"to\" AS key \
      FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'";
+/// The foreign keys on PostgreSQL, without those of partitions.
 const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.attname::text AS \"column\", \
      parent.relname::text AS owner, b.attname::text AS key FROM pg_constraint c \
      JOIN pg_class child ON child.oid = c.conrelid JOIN pg_class parent ON parent.oid = c.confrelid \

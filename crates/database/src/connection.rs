@@ -111,8 +111,8 @@ impl DatabaseConnection {
         Self::commit_transaction(self)
     }
 
-    /// Ends a transaction without changes, if one is open. Does not wait for the answer of
-    /// PostgreSQL.
+    /// Ends a transaction without changes, if one is open: with a rollback if `has_failed`,
+    /// otherwise with a commit. Does not wait for the answer of PostgreSQL.
     pub fn end_reading(&mut self, has_failed: bool) -> Result<(), DieselError> {
         let Self::Postgres(inner) = self else {
             return if has_failed {
@@ -200,6 +200,7 @@ impl DatabaseConnection {
     }
 }
 
+/// Begins a transaction with an isolation level and an access mode.
 fn begin_on_postgres(connection: &mut PostgresConnection, mode: &str) -> Result<(), DieselError> {
     AnsiTransactionManager::begin_transaction_sql(
         connection,

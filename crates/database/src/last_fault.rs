@@ -21,8 +21,9 @@ struct Met {
 }
 
 impl LastFault {
+    /// Locks the fault. The value is written in one step, so a poisoned lock guards a complete
+    /// value.
     fn lock(&self) -> MutexGuard<'_, Option<Met>> {
-        // The value is written in one step, so a poisoned lock guards a complete value.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -48,6 +49,7 @@ impl LastFault {
         self.require_none_at(Instant::now())
     }
 
+    /// Like [`LastFault::require_none`], at a given time.
     fn require_none_at(&self, now: Instant) -> Result<(), DatabaseError> {
         match &*self.lock() {
             Some(Met { at, reason }) if now.duration_since(*at) < FAULT_TIME => {

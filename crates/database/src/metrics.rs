@@ -103,6 +103,7 @@ pub(crate) struct StoreMetrics {
 }
 
 impl StoreMetrics {
+    /// Handles of the recorder that is installed now.
     pub(crate) fn new() -> Self {
         Self {
             reads: histogram!(JOB_DURATION, "access" => "read"),

@@ -5,7 +5,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+/// Only the owner can read and write.
 const FILE_MODE: u32 = 0o600;
+/// Only the owner can list, change and enter.
 const FOLDER_MODE: u32 = 0o700;
 
 /// Creates a folder. The parent folder must exist. An existing folder keeps its mode.

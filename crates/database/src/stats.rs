@@ -54,23 +54,28 @@ pub(crate) struct WriteCounters {
 }
 
 impl WriteCounters {
+    /// Counts a commit of this number of jobs.
     pub(crate) fn committed(&self, jobs: u64) {
         self.groups.fetch_add(1, Ordering::Relaxed);
         self.jobs.fetch_add(jobs, Ordering::Relaxed);
     }
 
+    /// Counts a group that was lost with all its changes.
     pub(crate) fn lost(&self) {
         self.groups_lost.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a group that was rolled back, whose jobs run one by one.
     pub(crate) fn undone(&self) {
         self.groups_undone.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a job that collided with another one and runs again.
     pub(crate) fn collided(&self) {
         self.collisions.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// The totals so far.
     pub(crate) fn read(&self) -> WriterStats {
         WriterStats {
             groups: self.groups.load(Ordering::Relaxed),

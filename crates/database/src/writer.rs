@@ -149,8 +149,11 @@ impl Writer {
 /// The thread's end of the queue.
 struct Waiting {
     jobs: Receiver<Box<dyn Job>>,
+    /// Like [`Writer::length`].
     length: Arc<AtomicUsize>,
+    /// The jobs that wait until their changes can have a date.
     aside: Postponed,
+    /// Like [`Writer::postponed`].
     postponed: Arc<AtomicUsize>,
 }
 
@@ -195,12 +198,14 @@ impl Waiting {
         self.postponed.store(self.aside.len(), Ordering::Relaxed);
     }
 
+    /// Counts a job that was taken from the queue.
     fn taken(&self, job: Box<dyn Job>) -> Taken {
         self.length.fetch_sub(1, Ordering::Relaxed);
         Taken::new(job)
     }
 }
 
+/// The state of the write thread.
 struct WriterThread {
     connections: Connections,
     /// `None` after a lost group: the next group makes a new connection.
@@ -219,6 +224,7 @@ struct Watched {
 }
 
 impl Watched {
+    /// Prepares a connection for the write thread, and watches it.
     fn new(mut connection: DatabaseConnection) -> Result<Self, DatabaseError> {
         // The rollback journal of a savepoint fits into memory: a job changes little.
         connection.batch_execute("PRAGMA temp_store = MEMORY")?;
@@ -229,6 +235,7 @@ impl Watched {
 }
 
 impl WriterThread {
+    /// Runs groups of jobs and answers their callers, until the queue is closed and empty.
     fn serve(&mut self, waiting: &mut Waiting) {
         while let Some(first) = waiting.next() {
             let begun = Instant::now();
@@ -348,6 +355,7 @@ fn run_in_savepoint(
     }));
     watch.require_open()?;
     let (outcome, trainee) = outcome.map_err(|_| DatabaseError::JobPanicked)?;
+    // The group's transaction and the savepoint.
     connection.require_depth(2)?;
     let wait = match outcome {
         JobOutcome::Keep => None,
@@ -369,7 +377,7 @@ fn run_in_savepoint(
     Ok(wait)
 }
 
-/// The error of each job of a lost group.
+/// The error of each job of a lost group. A lock timeout and a replaced file are reported as such.
 fn loss(cause: &Arc<DatabaseError>) -> DatabaseError {
     if let DatabaseError::DatabaseFileChanged(path) = &**cause {
         return DatabaseError::DatabaseFileChanged(path.clone());

@@ -66,10 +66,11 @@ impl JobTime {
             .map_or(self.now, |dates| dates.next.date())
     }
 
-    /// Moves the date of the next change behind `last_change`, the last change of the record with
-    /// the row `record`. Call this before the job changes the record.
+    /// Makes the date of the next change later than `last_change`, the last change of the record
+    /// with the row `record`. Call this before the job changes the record.
     pub fn come_after(&mut self, record: i64, last_change: Option<DateTime<Utc>>) {
         let Some(dates) = self.dates.as_mut() else {
+            // A job that only reads has no dates.
             return;
         };
         if dates.next.is_taken()
@@ -80,13 +81,14 @@ impl JobTime {
         }
     }
 
-    /// Uses the date for a change.
+    /// Uses the date of the next change for a change.
     ///
     /// # Errors
     ///
     /// [`DatabaseError::DateNotDue`] if the date is too far ahead of the clock.
     pub fn take(&mut self) -> Result<(), DatabaseError> {
         let Some(dates) = self.dates.as_mut() else {
+            // A job that only reads has no dates.
             return Ok(());
         };
         dates

@@ -30,7 +30,9 @@ const CHANGES_PER_MILLISECOND: u32 = 10;
 /// from another clock or from before a jump of this clock, and waiting would not help.
 const MAX_WAIT: TimeDelta = TimeDelta::seconds(1);
 
+/// The difference of consecutive dates.
 const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
+/// A time before all dates.
 const NEVER: DateTime<Utc> = DateTime::<Utc>::MIN_UTC;
 
 /// Assigns dates to the changes of one process.
@@ -40,6 +42,7 @@ pub(crate) struct WriteClock {
     state: Mutex<State>,
 }
 
+/// The dates that changes of the process have taken or reserved.
 #[derive(Debug)]
 struct State {
     /// The latest date that a change took.
@@ -53,6 +56,7 @@ struct State {
 }
 
 impl WriteClock {
+    /// A clock that has assigned no date yet.
     pub(crate) fn new(clock: Clock) -> Self {
         let latest = NEVER;
         let taken_over = NEVER;
@@ -101,6 +105,7 @@ impl WriteClock {
             return reserved(date, Status::OfOtherClock);
         }
         let date = now.max(state.next(now)).max(following.unwrap_or(now));
+        // `to_std` fails for a negative difference: the date is then not too far ahead.
         if let Ok(wait) = (date - now - MAX_LEAD).to_std()
             && !wait.is_zero()
         {
@@ -110,9 +115,9 @@ impl WriteClock {
         reserved(date, Status::Reserved)
     }
 
-    /// Uses a date of another clock for a change. Returns how long the change must wait if another
-    /// change did so in the same millisecond; the limit keeps such dates from running further
-    /// ahead.
+    /// Uses a date of another clock for a change. Only one change in a millisecond may use such a
+    /// date, so that these dates do not run further ahead. `Err` is how long another change must
+    /// wait.
     fn take_over(&self) -> Result<(), Duration> {
         let now = self.clock.now();
         let mut state = self.state();
@@ -129,7 +134,8 @@ impl WriteClock {
         }
     }
 
-    // No code that holds the lock can panic, so a poisoned lock guards a complete value.
+    /// Locks the state. No code that holds the lock can panic, so a poisoned lock guards a complete
+    /// value.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -206,8 +212,10 @@ pub(crate) struct ReservedDate {
     status: Status,
 }
 
+/// The status of a reserved date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
+    /// A change may use the date.
     Reserved,
     /// Follows a date of a clock that was far ahead. Does not affect the dates of other records.
     OfOtherClock,

@@ -51,6 +51,7 @@ pub(crate) struct KeptOpen {
     _connection: Mutex<SqliteConnection>,
 }
 
+/// A file, identified by its device and inode.
 struct OpenedFile {
     path: PathBuf,
     device: u64,
@@ -58,6 +59,7 @@ struct OpenedFile {
 }
 
 impl DatabaseFile {
+    /// The file at a path. Nothing is opened.
     pub(super) fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -123,6 +125,7 @@ impl DatabaseFile {
         })
     }
 
+    /// Records the identity of the database and of the files beside it, which must exist.
     fn record_opened(&self) -> io::Result<()> {
         // SQLite keeps its files beside the target of a symbolic link.
         let database = self.path.canonicalize()?;
@@ -132,6 +135,7 @@ impl DatabaseFile {
             .chain(beside)
             .map(OpenedFile::find)
             .collect::<io::Result<_>>()?;
+        // A store records the files once.
         let _ = self.opened.set(opened);
         Ok(())
     }
@@ -144,6 +148,7 @@ impl DatabaseFile {
     /// [`DatabaseError::DatabaseFileChanged`].
     pub(super) fn require_unchanged(&self) -> Result<(), DatabaseError> {
         let Some(opened) = self.opened.get() else {
+            // Nothing to compare with: the connection belongs to no store.
             return Ok(());
         };
         let changed = opened.iter().find(|file| !file.is_unchanged());
@@ -214,12 +219,14 @@ impl DatabaseFile {
         }
     }
 
+    /// The path of the marker.
     fn marker(&self) -> PathBuf {
         with_suffix(&self.path, MARKER_SUFFIX)
     }
 }
 
 impl OpenedFile {
+    /// Looks up the identity of the file at a path.
     fn find(path: PathBuf) -> io::Result<Self> {
         let found = path.metadata()?;
         Ok(Self {
@@ -229,6 +236,7 @@ impl OpenedFile {
         })
     }
 
+    /// Whether the path still leads to the same file.
     fn is_unchanged(&self) -> bool {
         let is_same = |found: &Metadata| (found.dev(), found.ino()) == (self.device, self.inode);
         self.path.metadata().as_ref().is_ok_and(is_same)
@@ -241,6 +249,7 @@ impl fmt::Debug for KeptOpen {
     }
 }
 
+/// The error of a failed connection with this text.
 fn connection_error(text: String) -> DatabaseError {
     DatabaseError::Connection(ConnectionError::BadConnection(text))
 }

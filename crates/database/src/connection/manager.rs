@@ -67,6 +67,7 @@ pub struct Connections {
     wait: Duration,
 }
 
+/// The address of a database.
 enum Address {
     Postgres(postgres_client::Address),
     Sqlite(DatabaseFile),
@@ -301,6 +302,7 @@ impl Connections {
     }
 }
 
+/// Connects to PostgreSQL. [`DatabaseError::DatabaseEncoding`] for a database that is not in UTF-8.
 fn establish_postgres(
     address: &postgres_client::Address,
     session: postgres_client::Session,
@@ -318,6 +320,7 @@ fn establish_postgres(
     Ok(DatabaseConnection::Postgres(connection))
 }
 
+/// Converts an error of connecting. A server without a free connection is a separate error.
 fn connection_error(error: postgres_client::ConnectError) -> DatabaseError {
     let cause = ConnectionError::BadConnection(error.to_string());
     match error.sqlstate() {

@@ -104,6 +104,7 @@ impl DatabaseConnection {
         self.change_depth(TransactionDepthChange::DecreaseDepth)
     }
 
+    /// Changes the number of transactions and savepoints that diesel counts.
     fn change_depth(&mut self, change: TransactionDepthChange) -> Result<(), DieselError> {
         let Self::Sqlite(inner) = self else {
             return Ok(());

@@ -44,7 +44,7 @@ pub trait QueryQueue: Connection + Sized {
         let loaded = Borrowed(&query)
             .internal_load(self)
             .and_then(|rows| rows.collect::<QueryResult<_>>());
-        // Must come before the error is returned: otherwise a later call would take these rows.
+        // Called before an error is returned: otherwise a later call would take these rows.
         let sent = self.postgres().and_then(PostgresConnection::queued);
         let loaded = loaded?;
         let rows = sent.map_or(QueuedState::Loaded(loaded), |rows| {

@@ -46,7 +46,8 @@ impl DatabaseError {
         }
     }
 
-    /// The text of the database names the object and contains no values of rows.
+    /// A fault with the text of the database, which names the object and contains no values of
+    /// rows.
     fn from_fault(error: &DieselError) -> Self {
         Self::DatabaseFault(error.to_string().into())
     }

@@ -46,7 +46,8 @@ struct Lead {
 }
 
 impl Lead {
-    /// Runs groups until no write waits. Each group waits for a permit behind earlier jobs.
+    /// Runs groups until no write waits. Each group waits for a permit behind earlier jobs. If no
+    /// permit is free in time, dropping `self` returns the waiting writes to their callers.
     fn run_groups(mut self, runtime: &Handle) {
         while let Ok(_permit) = runtime.block_on(self.pool.acquire(self.pool.deadline())) {
             let group = self.pool.groups.next();
@@ -92,6 +93,7 @@ impl JobPool {
         let replied = match timeout(MAX_WAIT, &mut reply).await {
             Ok(replied) => replied,
             Err(_) => {
+                // If no group has taken the write, it runs alone.
                 if let Some(job) = self.groups.remove(number) {
                     job.give_back();
                 }

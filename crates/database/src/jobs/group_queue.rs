@@ -14,6 +14,7 @@ const MAX_GROUP: usize = 32;
 #[derive(Default)]
 pub(crate) struct GroupQueue(Mutex<Waiting>);
 
+/// The content of a [`GroupQueue`].
 #[derive(Default)]
 struct Waiting {
     /// Writes that no group has taken yet, in the order of their arrival.
@@ -33,8 +34,9 @@ pub(crate) struct GroupMember {
 }
 
 impl GroupQueue {
+    /// Locks the queue. No code that holds the lock can panic, so a poisoned lock guards a complete
+    /// value.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // No code that holds the lock can panic, so a poisoned lock guards a complete value.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -62,7 +64,8 @@ impl GroupQueue {
             deadline,
             job,
         });
-        (number, !mem::replace(&mut waiting.is_led, true))
+        let must_lead = !mem::replace(&mut waiting.is_led, true);
+        (number, must_lead)
     }
 
     /// Removes a write and returns its job; `None` if a group has taken it.
@@ -72,7 +75,8 @@ impl GroupQueue {
         members.remove(at).map(|member| member.job)
     }
 
-    /// Takes the next group. After an empty group the next write starts a thread again.
+    /// Takes the next group, up to [`MAX_GROUP`] writes. After an empty group the next write starts
+    /// a thread again.
     pub(crate) fn next(&self) -> Vec<GroupMember> {
         let mut waiting = self.lock();
         let size = waiting.members.len().min(MAX_GROUP);

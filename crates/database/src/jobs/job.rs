@@ -78,6 +78,7 @@ pub(crate) fn answer_of<T, E: JobError, F>(
     }
 }
 
+/// A job, its progress, and the sending end of the channel to its caller.
 struct Pending<T, E, F> {
     function: F,
     progress: Progress<T, E>,
@@ -85,10 +86,13 @@ struct Pending<T, E, F> {
     timer: JobTimer,
 }
 
+/// The progress of a job.
 enum Progress<T, E> {
+    /// The job has not begun, or must run again.
     Waiting,
     /// The job has begun. If it stays in this state, it has panicked.
     Running,
+    /// The job has ended with this answer, which is not sent yet.
     Answered(Result<T, E>),
 }
 

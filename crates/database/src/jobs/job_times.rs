@@ -83,6 +83,7 @@ impl JobTimer {
         self.is_running = false;
     }
 
+    /// Adds the time since the last call to the running time or to the waiting time.
     fn add_elapsed(&mut self) {
         let now = Instant::now();
         let elapsed = now - std::mem::replace(&mut self.since, now);

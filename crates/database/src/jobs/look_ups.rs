@@ -23,6 +23,7 @@ use crate::metrics::StoreMetrics;
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
+    /// The number of this thread; `None` before its first look-up.
     static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
@@ -54,6 +55,7 @@ impl std::fmt::Debug for ConnectionSlot {
 }
 
 impl LookUps {
+    /// Slots for this number of threads. No connection is made yet.
     pub(crate) fn new(
         connections: Connections,
         threads: u32,
@@ -103,6 +105,7 @@ impl LookUps {
         }
         let is_busy = |error: &E| matches!(error.database_error(), Some(DatabaseError::Busy));
         if answer.as_ref().is_err_and(is_busy) {
+            // A connection of the pool can wait for the lock.
             return None;
         }
         timer.end_run();
@@ -118,12 +121,9 @@ impl LookUps {
             THREAD.set(Some(thread));
             thread
         });
-        match self
-            .slots
-            .get(thread.checked_rem(self.slots.len())?)?
-            .0
-            .try_lock()
-        {
+        // More threads than slots share the slots.
+        let index = thread.checked_rem(self.slots.len())?;
+        match self.slots.get(index)?.0.try_lock() {
             Ok(slot) => Some(slot),
             // After a panic the slot is empty, because `run` takes the connection out.
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -131,6 +131,7 @@ impl LookUps {
         }
     }
 
+    /// Makes a connection that does not wait for locks.
     fn connect(&self) -> Result<DatabaseConnection, DatabaseError> {
         let mut connection = self.connections.establish_for_pool()?;
         connection.batch_execute("PRAGMA busy_timeout = 0")?;

@@ -30,6 +30,7 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an unused connection stays open. Other servers of the register may need it.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
+/// A pool of connections, with a queue of the jobs that wait for one.
 #[derive(Debug)]
 pub(crate) struct JobPool {
     connections: Pool<Connections>,
@@ -63,6 +64,7 @@ struct Limits {
 }
 
 impl JobPool {
+    /// A pool of up to `size` connections, at least one. Connections are made on demand.
     pub(crate) fn open(
         connections: &Connections,
         size: u32,
@@ -191,6 +193,7 @@ impl JobPool {
                 let _permit = permit;
                 let (answer, pause) =
                     pool.run_once(access, deadline, &mut job, &mut runs, &mut timer);
+                // Another run needs the job, its budget and its timer.
                 (job, runs, timer, answer, pause)
             });
             let Ok(ended) = running.await else {
@@ -373,6 +376,7 @@ impl JobPool {
         };
         ended.map_err(|error| {
             let error = DatabaseError::from(error);
+            // The commit may report a unique violation of a deferred statement.
             if error.is_unique_violation() {
                 error
             } else {

@@ -66,9 +66,9 @@ pub(crate) fn decide(
         };
     }
     // A reading job that fails because of a read-only server has tried to write, which is a defect.
-    let is_elsewhere = matches!(failure, DatabaseError::ConnectionLost(_))
+    let needs_other_connection = matches!(failure, DatabaseError::ConnectionLost(_))
         || writes && matches!(failure, DatabaseError::ReadOnly(_));
-    if is_elsewhere {
+    if needs_other_connection {
         RerunDecision::Reconnect {
             after: RECONNECT_PAUSE,
         }
@@ -108,6 +108,7 @@ impl RerunBudget {
         decision: RerunDecision,
         last_run: Duration,
     ) -> Option<Duration> {
+        // The pause, and the time that another run needs.
         let (after, needed) = match decision {
             RerunDecision::Done | RerunDecision::Fail => return None,
             RerunDecision::AtDate { after } => {

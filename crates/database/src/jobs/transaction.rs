@@ -40,6 +40,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
+    /// Adds the values that jobs keep beside the connection.
     pub(crate) fn with_memory(self, memory: &'a mut ConnectionMemory) -> Self {
         Self {
             memory: Some(memory),

@@ -17,6 +17,7 @@ pub(super) struct Taken {
 }
 
 impl Taken {
+    /// A job that has not run yet.
     pub(super) fn new(job: Box<dyn Job>) -> Self {
         Self { job, since: None }
     }
@@ -25,7 +26,9 @@ impl Taken {
 /// A postponed job.
 struct Waiting {
     job: Box<dyn Job>,
+    /// When the job first ran.
     since: Instant,
+    /// When the job may run again.
     due: Instant,
     /// The row of the trainee that the job waits for.
     trainee: Option<i64>,
@@ -38,6 +41,7 @@ pub(super) struct Postponed {
 }
 
 impl Postponed {
+    /// No postponed jobs yet.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             jobs: Vec::new(),
@@ -79,6 +83,7 @@ impl Postponed {
         Ok(())
     }
 
+    /// The number of postponed jobs.
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
     }

@@ -51,6 +51,8 @@ impl Watch {
     }
 }
 
+/// Records the first failure that may end a transaction. Panics at each later statement except
+/// ROLLBACK.
 fn notice(event: &InstrumentationEvent<'_>, met: &OnceLock<&'static str>) {
     if let InstrumentationEvent::FinishQuery {
         error: Some(DieselError::DatabaseError(kind, information)),
