@@ -128,6 +128,7 @@ impl Extra {
         extra
     }
 
+    /// The unknown keys of the nested record with an identifier.
     fn nested_keys(&self, id: Option<&str>) -> &[UnknownKey] {
         self.nested
             .iter()
@@ -149,8 +150,10 @@ pub enum Nested {
 #[derive(Debug)]
 pub struct ReadTrainee<'a>(Fields<'a>);
 
+/// The fields of a trainee, from one of the two readers of documents.
 #[derive(Debug)]
 enum Fields<'a> {
+    /// The document is in the exact form of this program.
     Scanned(ScannedTrainee<'a>),
     /// The document is not in the exact form of this program.
     Parsed(Box<Trainee>),

@@ -45,7 +45,9 @@ fn list<R: NestedRecord>(
     for item in items {
         let mut record = R::default();
         let keys = fields(&mut record, item)?;
-        if let Some(id) = record.id().filter(|_| !keys.is_empty()) {
+        if let Some(id) = record.id()
+            && !keys.is_empty()
+        {
             unknown.push((id.to_owned(), keys));
         }
         R::records_mut(trainee).push(record);

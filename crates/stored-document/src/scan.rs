@@ -71,6 +71,7 @@ enum Form {
 }
 
 impl<'a, R: Record> Scanned<'a, R> {
+    /// A record without values, in a document.
     fn empty(document: &'a str) -> Self {
         Self {
             document,
@@ -128,6 +129,8 @@ impl Stored<Trainee> for ScannedTrainee<'_> {
 }
 
 impl<R: Record> Scanned<'_, R> {
+    /// Copies the values to a struct. Returns `None` if a value does not have the type of its
+    /// field.
     fn to_record(&self) -> Option<R> {
         let mut record = R::default();
         for field in R::Field::ALL {
@@ -268,6 +271,7 @@ impl<'a> Input<'a> {
         rest.get(name.len()) == Some(&b'"') && rest.starts_with(name.as_bytes())
     }
 
+    /// Reads a key without escapes and the colon after it.
     fn key(&mut self) -> Option<&'a str> {
         self.take("\"")?;
         let key = self.split(plain_length(self.rest.as_bytes()))?;
@@ -283,6 +287,8 @@ impl<'a> Input<'a> {
     /// Reads the fields of an object. Returns the first key that is not a stored field or is a list
     /// of records. The inner value is `None` at the end of the object.
     fn fields<R: Record>(&mut self, record: &mut Scanned<'a, R>) -> Option<Option<&'a str>> {
+        // The search for each key continues after the last found field, because the keys must have
+        // the order of the dictionary.
         let mut fields = R::Field::ALL.iter();
         let mut has_entry = self.has_first_entry()?;
         while has_entry {
@@ -331,7 +337,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Passes over a value of the kind.
+    /// Reads past a value of a kind, and returns its form. Returns `None` for a value that this
+    /// program would not write.
     fn value(&mut self, kind: Kind) -> Option<Form> {
         match kind {
             Kind::Text => return self.string(),
@@ -358,6 +365,7 @@ impl<'a> Input<'a> {
         Some(Form::AsShown)
     }
 
+    /// Reads past a string, and returns its form. Strings with escapes may differ from the replies.
     fn string(&mut self) -> Option<Form> {
         let text = self.rest.strip_prefix('"')?;
         let end = plain_length(text.as_bytes());
@@ -370,7 +378,7 @@ impl<'a> Input<'a> {
         Some(Form::Other)
     }
 
-    /// Reads an array, and returns its JSON.
+    /// Reads an array, and returns its JSON. Checks only that brackets and quotes are balanced.
     fn array(&mut self) -> Option<&'a str> {
         let bytes = self.rest.as_bytes();
         let mut depth = 0_usize;
@@ -391,7 +399,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Returns the length in bytes of the string at the beginning, including its quotes.
+/// Returns the length in bytes of the string at the beginning, including its quotes. Returns `None`
+/// if the string does not end.
 fn string_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {

@@ -70,6 +70,7 @@ impl Object {
         self.text.extend_from_slice(b"\":");
     }
 
+    /// Writes a known key and its value.
     fn entry(
         &mut self,
         name: &'static str,
@@ -79,6 +80,7 @@ impl Object {
         Ok(serde_json::to_writer(&mut self.text, value)?)
     }
 
+    /// Writes an unknown key, which may need escapes, and its value.
     fn unknown_entry(&mut self, (name, value): &UnknownKey) -> Result<(), Failure> {
         self.separate();
         serde_json::to_writer(&mut self.text, name)?;
@@ -86,6 +88,7 @@ impl Object {
         Ok(serde_json::to_writer(&mut self.text, value)?)
     }
 
+    /// Writes the fields of a record that have a value, then its unknown keys.
     fn fields<R: Record>(&mut self, record: &R, unknown: &[UnknownKey]) -> Result<(), Failure> {
         for field in R::Field::ALL {
             let info = field.info();
@@ -102,6 +105,7 @@ impl Object {
             .try_for_each(|entry| self.unknown_entry(entry))
     }
 
+    /// Writes a list of records. `unknown` returns the unknown keys of a record.
     fn list<'a, 'b, R: Record>(
         &mut self,
         name: &'static str,
