@@ -23,11 +23,12 @@ use crate::tls::{self, Files, Verification};
 
 /// The folder with the Unix socket of a local server.
 const DEFAULT_SOCKET_FOLDER: &str = "/var/run/postgresql";
+/// The port of a server, unless the address names one.
 const DEFAULT_PORT: u16 = 5432;
 
 /// The time limit to connect to a single host, unless the address sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The upper bound of that limit for an address with several hosts.
+/// The upper bound of the time limit to connect to one of several hosts.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(3);
 
 /// How long a host that did not answer in time is tried last.
@@ -75,6 +76,7 @@ impl HostAddress {
         *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
+    /// Whether the host did not answer in time within the last 10 s.
     fn is_avoided(&self) -> bool {
         let silent = *self.silent.lock().unwrap_or_else(PoisonError::into_inner);
         silent.is_some_and(|silent| silent.elapsed() < AVOIDED)
@@ -222,6 +224,7 @@ fn hosts(config: &Config, own: &Own) -> Vec<HostAddress> {
     let count = named.len().max(addresses.len());
     let ports = config.get_ports();
     if count == 0 {
+        // An address without a host means the local server.
         return socket
             .iter()
             .map(|host| host_address(config, own, Some(host), None, port(ports, 0)))
@@ -240,6 +243,7 @@ fn hosts(config: &Config, own: &Own) -> Vec<HostAddress> {
         .collect()
 }
 
+/// The port of the host at an index: its own, or the only one of the address.
 fn port(ports: &[u16], at: usize) -> u16 {
     ports
         .get(at)

@@ -34,6 +34,7 @@ pub(crate) enum StatementKind {
 }
 
 impl StatementKind {
+    /// The effect of a statement, by its first word.
     pub(crate) fn from_sql(sql: &str) -> Self {
         let first = sql.split_whitespace().next().unwrap_or_default();
         match first.trim_end_matches(';').to_ascii_uppercase().as_str() {

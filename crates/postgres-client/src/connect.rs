@@ -122,6 +122,8 @@ impl PostgresConnection {
     }
 }
 
+/// Connects to one host with the startup options. If a pooler refuses the options, connects without
+/// them.
 fn attempt(
     address: &Address,
     host: &HostAddress,
@@ -172,6 +174,7 @@ fn open(
     }
 }
 
+/// A runtime for one connection, on the calling thread.
 fn runtime() -> Result<Runtime, HostError> {
     let built = Builder::new_current_thread()
         .enable_io()
@@ -216,6 +219,7 @@ fn set_up(
             .run(client.batch_execute(&settings))
             .map_err(session_error)?;
     }
+    // Behind a pooler, each transaction applies the settings again.
     let local_settings = if check.is_pooled {
         settings
     } else {
@@ -233,10 +237,12 @@ fn set_up(
     Ok(PostgresConnection::new(transport, server))
 }
 
+/// Converts an error of setting up the session.
 fn session_error(failure: PostgresError) -> HostError {
     HostError::Session(failure.into())
 }
 
+/// Runs [`CHECK_SQL`] and reads its answer.
 fn check_server(transport: &mut Transport) -> Result<ServerCheck, PostgresError> {
     let client = transport.client();
     let answer = transport.run(client.simple_query(CHECK_SQL))?;

@@ -85,6 +85,7 @@ enum Key {
 }
 
 impl PostgresConnection {
+    /// A connection over an open transport, before its first statement.
     pub(crate) fn new(transport: Transport, server: ServerInfo) -> Self {
         Self {
             transport: Box::new(transport),
@@ -261,6 +262,8 @@ impl PostgresConnection {
         })
     }
 
+    /// Prepares a query, unless it is prepared already. Returns the text of the query behind a
+    /// pooler, and for a query that must not stay prepared.
     fn form<T>(&mut self, query: &T, types: &[Type]) -> QueryResult<Form>
     where
         T: QueryFragment<Pg> + QueryId,
@@ -310,12 +313,14 @@ impl PostgresConnection {
         if kind == StatementKind::Commit {
             return self.commit(sql);
         }
+        // Behind a pooler, each transaction applies the settings.
         let with_settings = (kind == StatementKind::Begin
             && !self.server.local_settings.is_empty())
         .then(|| format!("{sql}; {}", self.server.local_settings));
         let sql = with_settings.unwrap_or_else(|| sql.to_owned());
         if self.defers {
             if kind == StatementKind::Begin {
+                // If BEGIN fails, the connection is closed.
                 self.status = TransactionStatus::default();
             }
             self.transport
@@ -327,6 +332,8 @@ impl PostgresConnection {
         outcome
     }
 
+    /// Executes a COMMIT. Fails if the transaction has failed, and unless the answer makes certain
+    /// that the transaction was committed.
     fn commit(&mut self, sql: &str) -> Result<(), PostgresError> {
         self.status.require()?;
         let client = self.transport.client();
@@ -345,6 +352,7 @@ impl PostgresConnection {
         outcome.and_then(|()| require_no_warning(&self.transport.take_warnings()))
     }
 
+    /// Executes a statement. Returns the number of changed rows; 0 for a deferred statement.
     fn execute_bound(&mut self, bound: BoundStatement) -> Result<usize, PostgresError> {
         self.executed += 1;
         let client = self.transport.client();
@@ -358,6 +366,7 @@ impl PostgresConnection {
         Ok(usize::try_from(outcome?).unwrap_or(usize::MAX))
     }
 
+    /// Runs a query and waits for its rows.
     fn load_bound(&mut self, bound: BoundStatement) -> Result<Rows, PostgresError> {
         let client = self.transport.client();
         let outcome = self.transport.run(load(&client, &bound));
@@ -365,6 +374,7 @@ impl PostgresConnection {
         outcome.map(Rows::new)
     }
 
+    /// Queues a query. Its rows arrive in `self.queued`.
     fn queue_bound(&mut self, bound: BoundStatement) {
         let client = self.transport.client();
         let (rows, arrived) = QueuedRows::new();
@@ -377,6 +387,7 @@ impl PostgresConnection {
     }
 }
 
+/// Sends a query and receives its rows.
 async fn load(client: &Client, bound: &BoundStatement) -> Result<Vec<Row>, tokio_postgres::Error> {
     let rows = match &bound.form {
         Form::Prepared(statement) => {
@@ -389,10 +400,12 @@ async fn load(client: &Client, bound: &BoundStatement) -> Result<Vec<Row>, tokio
     rows.try_collect().await
 }
 
+/// The parameter as a trait object, which tokio-postgres expects.
 fn as_sql(parameter: &Parameter) -> &(dyn tokio_postgres::types::ToSql + Sync) {
     parameter
 }
 
+/// Sends a statement and receives the number of changed rows.
 async fn execute(client: &Client, bound: &BoundStatement) -> Result<u64, tokio_postgres::Error> {
     match &bound.form {
         Form::Prepared(statement) => {
@@ -407,6 +420,7 @@ async fn execute(client: &Client, bound: &BoundStatement) -> Result<u64, tokio_p
     }
 }
 
+/// The SQL of a query.
 fn text(query: &impl QueryFragment<Pg>) -> QueryResult<String> {
     let mut builder = PgQueryBuilder::default();
     query.to_sql(&mut builder, &Pg)?;

@@ -36,8 +36,9 @@ fn find_in(lines: &str, wanted: &Wanted<'_>) -> Option<String> {
             let fields = fields(line);
             let (password, patterns) = fields.split_last()?;
             let matches = |(pattern, value): (&String, &&str)| pattern == "*" || pattern == value;
-            (patterns.len() == values.len() && patterns.iter().zip(&values).all(matches))
-                .then(|| password.clone())
+            let is_match =
+                patterns.len() == values.len() && patterns.iter().zip(&values).all(matches);
+            is_match.then(|| password.clone())
         })
 }
 

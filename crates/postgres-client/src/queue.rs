@@ -27,6 +27,7 @@ impl QueuedRows {
         (Self(Arc::clone(&rows)), rows)
     }
 
+    /// Whether the rows have arrived.
     pub(crate) fn have_arrived(&self) -> bool {
         self.0.get().is_some()
     }

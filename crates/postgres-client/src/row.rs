@@ -20,6 +20,7 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// The rows of one result, which all have the same columns.
     pub(crate) fn new(rows: Vec<tokio_postgres::Row>) -> Self {
         let types = |row: &tokio_postgres::Row| {
             row.columns()
@@ -58,6 +59,7 @@ pub struct PostgresRow {
 struct ColumnType(NonZeroU32);
 
 impl ColumnType {
+    /// The OID of a type.
     fn from_type(known: &Type) -> Self {
         // No type has the OID 0 or 1.
         Self(NonZeroU32::new(known.oid()).unwrap_or(NonZeroU32::MIN))

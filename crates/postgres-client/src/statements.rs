@@ -89,10 +89,12 @@ where
     Ok((collector.binds.into_iter().map(Parameter).collect(), types))
 }
 
+/// The type of a parameter. `Err` if diesel has not found its OID.
 fn type_of(metadata: &PgTypeMetadata) -> QueryResult<Type> {
     let oid = metadata
         .oid()
         .map_err(|error| DieselError::SerializationError(Box::new(error)))?;
+    // tokio-postgres knows only the built-in types. Only the OID is sent to the server.
     let unknown = || {
         Type::new(
             format!("type {oid}"),

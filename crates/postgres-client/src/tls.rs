@@ -79,6 +79,7 @@ pub(crate) fn connector(
     files: &Files,
 ) -> Result<MakeRustlsConnect, String> {
     let provider = Arc::new(ring::default_provider());
+    // libpq also verifies the authority for `require` with a root certificate.
     let verification = if verification == Verification::Require && files.root.is_some() {
         Verification::Authority
     } else {
@@ -116,6 +117,7 @@ pub(crate) fn connector(
     Ok(MakeRustlsConnect::new(config))
 }
 
+/// Reads the certificates of a file. `Err` names the parameter and the file.
 fn certificates(parameter: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let read = read.map_err(|error| format!("{parameter} {path}: {error}"))?;
@@ -126,6 +128,7 @@ fn certificates(parameter: &str, path: &str) -> Result<Vec<CertificateDer<'stati
     }
 }
 
+/// A verifier of the authority and the name, with the root certificates of `files`.
 fn verifier(
     provider: &Arc<CryptoProvider>,
     files: &Files,

@@ -43,6 +43,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
+    /// A transport over an open connection.
     pub(crate) fn new(runtime: Runtime, client: Client, driver: Driver) -> Self {
         Self {
             runtime: Some(runtime),
@@ -56,6 +57,7 @@ impl Transport {
         }
     }
 
+    /// The client, which makes requests. [`Transport::run`] or [`Transport::defer`] sends them.
     pub(crate) fn client(&self) -> Arc<Client> {
         Arc::clone(&self.client)
     }
@@ -134,6 +136,7 @@ impl Transport {
     /// failure, as one of the connection.
     pub(crate) fn flush(&mut self) {
         let (Some(runtime), false) = (&self.runtime, self.is_closed) else {
+            // A closed connection sends nothing.
             return;
         };
         let driver = &mut self.driver;
@@ -142,6 +145,7 @@ impl Transport {
         let mut failed = None;
         runtime.block_on(poll_fn(|context| {
             for mut request in deferred.drain(..) {
+                // The first poll of a request hands it to the driver.
                 match request.as_mut().poll(context) {
                     Poll::Pending => waiting.push(flushed(request)),
                     Poll::Ready(Ok(())) => {}
@@ -157,6 +161,7 @@ impl Transport {
         self.is_closed |= failed.is_some();
     }
 
+    /// Runs the client and the driver until `all` is answered or the deadline has passed.
     fn drive<T>(
         &mut self,
         all: impl Future<Output = Result<T, PostgresError>>,
@@ -231,7 +236,9 @@ fn poll<T>(
     }
 }
 
+/// Distinguishes warnings from other notices of the server.
 trait Warns {
+    /// Whether the severity is that of a warning or higher.
     fn severity_is_warning(&self) -> bool;
 }
 
