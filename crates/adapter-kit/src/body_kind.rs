@@ -77,9 +77,9 @@ nested_kinds!([record_kinds]);
 choices! {
     /// Whether a client sends a body or receives it.
     Direction {
-        /// The client sends it.
+        /// The client sends the body.
         Request = "request",
-        /// The client receives it.
+        /// The client receives the body.
         Reply = "reply",
     }
 }

@@ -64,10 +64,12 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
                 }
                 continue;
             };
+            // The first input of a group writes the whole group.
             if groups.contains(&group) {
                 continue;
             }
             groups.push(group);
+            // Within the group, names lack the prefix with the name of the group and a dot.
             let members: Vec<(&str, JsonValue<'_>)> = inputs
                 .in_group(group)
                 .filter(|input| input.is_first_part())

@@ -172,6 +172,8 @@ pub struct Row {
 }
 
 impl Row {
+    /// Returns the row of an endpoint that only reads. Other functions turn the row into one of an
+    /// endpoint that writes.
     const fn get(
         tag: Tag,
         path: &'static str,
@@ -196,6 +198,8 @@ impl Row {
         }
     }
 
+    /// Turns the row into an endpoint that reads a record from the body of a POST request. `status`
+    /// is the status of a successful reply.
     const fn posts(self, record: RecordKind, purpose: Option<Purpose>, status: u16) -> Self {
         let request = Some(RequestBody {
             record,
@@ -211,6 +215,7 @@ impl Row {
         }
     }
 
+    /// Turns the row into an endpoint that creates a record. `next` are endpoints for that record.
     const fn creates(self, record: RecordKind, next: &'static [Endpoint]) -> Self {
         Self {
             next,
@@ -218,6 +223,7 @@ impl Row {
         }
     }
 
+    /// Turns the row into an endpoint that changes a record.
     const fn changes(self, record: RecordKind) -> Self {
         Self {
             method: Method::PutOrPatch,
@@ -225,6 +231,7 @@ impl Row {
         }
     }
 
+    /// Turns the row into an endpoint that removes a nested record.
     const fn deletes(self) -> Self {
         Self {
             method: Method::Delete,
@@ -234,6 +241,7 @@ impl Row {
         }
     }
 
+    /// Turns the row into an action without a body that only sandboxes have.
     const fn acts_in_sandbox(self) -> Self {
         Self {
             method: Method::Post,

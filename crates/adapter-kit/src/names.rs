@@ -103,7 +103,8 @@ pub fn input_form(version: &ApiVersion, field: Field) -> InputForm {
         .unwrap_or_default()
 }
 
-/// Returns the path for the beginning of a message. Positions count from 1.
+/// Returns the path for the beginning of a message, such as `placements_attributes 1 name`.
+/// Positions count from 1.
 #[must_use]
 pub fn path_in_message(version: &ApiVersion, path: &Path) -> String {
     match path {

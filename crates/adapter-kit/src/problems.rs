@@ -99,6 +99,7 @@ impl Errors {
     }
 }
 
+/// Returns the entry of a problem: the name of the error, the message, the code and the path.
 fn entry(served: &Served, lists: &Lists, problem: &Problem) -> ErrorEntry {
     let version = served.version;
     let error = if problem.kind.is_transition() {
@@ -440,7 +441,8 @@ fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<V
     })
 }
 
-/// Whether the path is a printable name in a group of the version.
+/// Whether the path consists of a group of the version and a name, such as `withdrawal.date`, and a
+/// header can contain both.
 fn is_printable_path(version: &ApiVersion, path: &str) -> bool {
     path.split_once('.').is_some_and(|(group, name)| {
         is_printable(group)
@@ -513,6 +515,7 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
     })
 }
 
+/// Returns the hint about an unknown name as a clause; `None` without a hint.
 fn hint_message(version: &ApiVersion, hint: &NameHint) -> Option<String> {
     Some(match hint {
         NameHint::None => return None,
@@ -530,6 +533,7 @@ fn hint_message(version: &ApiVersion, hint: &NameHint) -> Option<String> {
     })
 }
 
+/// Describes the JSON values that fields of a kind accept.
 fn expected_message(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text or a whole number",
@@ -545,7 +549,7 @@ fn expected_message(kind: Kind) -> &'static str {
     }
 }
 
-/// Returns the codes as the version writes them.
+/// Returns the codes as the version writes them: as words, or unchanged without words.
 fn in_words(codes: &[String], words: Option<Words>) -> Cow<'_, [String]> {
     match words {
         Some(words) => codes
@@ -556,6 +560,7 @@ fn in_words(codes: &[String], words: Option<Words>) -> Cow<'_, [String]> {
     }
 }
 
+/// Returns a clause with the first accepted codes, and with their number if there may be more.
 fn accepted_message(accepted: &[String]) -> String {
     let listed = accepted
         .iter()
@@ -574,6 +579,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", truncated(text))
 }
 
+/// Returns an action as a past participle, to follow "the trainee cannot be".
 fn past(action: Action) -> &'static str {
     match action {
         Action::Update => "changed",
@@ -589,7 +595,7 @@ fn past(action: Action) -> &'static str {
     }
 }
 
-/// Returns the next step for a trainee in a state without an action of the registry.
+/// Returns a clause about the next step for a trainee whose state allows no action of the registry.
 fn next_step(state: State) -> &'static str {
     match state {
         State::TrnReceived => {

@@ -96,6 +96,7 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads a body without a byte order mark.
     fn read_json<R: ReadableRecord>(&self, body: &[u8]) -> Result<ParsedRecord<R>, Malformed> {
         let mut deserializer = serde_json::Deserializer::from_slice(body);
         let body = At {

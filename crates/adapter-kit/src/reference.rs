@@ -65,6 +65,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Returns the name of the list with the codes of a field, or `None` if the field has no list.
 #[must_use]
 pub fn list_of(field: Field) -> Option<&'static str> {
+    // The definitions of these fields have no list, because rules check their values.
     if field == DegreeField::country.to_field() {
         return Some(List::Country.name());
     }
@@ -91,6 +92,7 @@ pub fn list_of(field: Field) -> Option<&'static str> {
 /// `degrees_attributes[0].subject`.
 #[must_use]
 pub fn list_named(version: &ApiVersion, name: &str) -> Option<&'static str> {
+    // The part after the index of a nested record, such as `subject`. It can have a group.
     let path_in_item = name.rsplit("].").next().unwrap_or(name);
     let last_name = name.rsplit('.').next().unwrap_or(name);
     if let Some(list) = names().find(|list| *list == last_name) {
@@ -195,7 +197,7 @@ fn withdrawal_reason(reason: &WithdrawalReason) -> Value {
     })
 }
 
-/// Returns a code with its facts about funding.
+/// Returns the entry of a code as JSON: the code, its name, its years and its facts about funding.
 fn code(list: List, entry: &Entry, lists: &Lists, wire: &Wire) -> Value {
     let mut code = json!({
         "code": wire.written(list, &entry.code),

@@ -329,6 +329,7 @@ impl<R: Record> Inputs<R> {
     }
 }
 
+/// Returns the entry with a name from entries that are sorted by name; `None` for an unknown name.
 fn look_up<'a, F>(sorted: &'a [InputName<F>], name: &str) -> Option<&'a InputName<F>> {
     let index = sorted.binary_search_by(|input| input.name.cmp(name)).ok()?;
     sorted.get(index)

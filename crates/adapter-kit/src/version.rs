@@ -174,7 +174,7 @@ pub enum NestedVisibility {
 }
 
 impl NestedVisibility {
-    /// Whether fields of that kind are shown.
+    /// Whether fields of that kind are shown. Only lists of nested records can be hidden.
     #[must_use]
     pub fn shows(self, kind: Kind) -> bool {
         self == Self::Shown || kind != Kind::Records
@@ -206,7 +206,10 @@ impl Endpoints {
     /// [additional](Endpoint::ADDITIONS) ones.
     pub fn all(&self) -> impl Iterator<Item = Endpoint> {
         let available = self.available.iter().copied();
-        let deprecated = self.deprecated.iter().map(|gone| gone.endpoint);
+        let deprecated = self
+            .deprecated
+            .iter()
+            .map(|deprecation| deprecation.endpoint);
         let additions = Endpoint::ADDITIONS.iter().copied();
         available.chain(deprecated).chain(additions)
     }
@@ -247,7 +250,7 @@ impl Endpoints {
     pub fn deprecation(&self, endpoint: Endpoint) -> Option<&'static Deprecation> {
         self.deprecated
             .iter()
-            .find(|gone| gone.endpoint == endpoint)
+            .find(|deprecation| deprecation.endpoint == endpoint)
     }
 }
 

@@ -115,6 +115,7 @@ impl<R: Record> View<'_, R> {
         } else {
             self.write_fields(self.shape.entries, start, &mut nested, out)?;
         }
+        // The first key writes the opening brace; a record without keys lacks it.
         if out.len() == start {
             out.push(b'{');
         }
@@ -166,6 +167,7 @@ impl<R: Record> View<'_, R> {
                 StoredJson::Text(json) => {
                     push_key(out, start, entry.key);
                     out.extend_from_slice(json.as_bytes());
+                    // An empty list is not a value.
                     has_value |= json != "[]";
                 }
                 StoredJson::Null if entry.when_set => {}
@@ -320,6 +322,7 @@ impl<R: Record> View<'_, R> {
 }
 
 impl View<'_, Trainee> {
+    /// Writes a nested list of the trainee as a JSON array.
     fn nested(
         &self,
         list: TraineeField,
@@ -330,6 +333,7 @@ impl View<'_, Trainee> {
     }
 }
 
+/// Writes the nested records of one kind as a JSON array.
 fn write_nested_list<R: WireNested>(
     trainee: &View<'_, Trainee>,
     nested: &StoredNested<'_, Trainee>,
@@ -372,6 +376,7 @@ pub fn write_list<'a, R: Record>(
     write_each(views, out, |view, out| view.write(out))
 }
 
+/// Writes a JSON array. `write` writes one value.
 fn write_each<T>(
     values: impl IntoIterator<Item = T>,
     out: &mut Vec<u8>,

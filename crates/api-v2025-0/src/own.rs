@@ -25,6 +25,8 @@ pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
     run: Run::Adjust(primary_subject_first),
 };
 
+/// Moves the subjects of a primary course behind primary teaching. Adds a notice about a fourth
+/// subject, which is dropped.
 fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let sent = SUBJECTS.map(|field| candidate.changes_any(&[field]));
     let trainee = &mut candidate.record;
@@ -55,18 +57,19 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
     }
 }
 
-/// The disabilities as an object.
+/// The field with the trainee's disabilities as an object.
 pub(crate) const AGENCY_DISABILITIES: VersionField<Trainee> = VersionField::new(
     "The disabilities that were sent; null when there are none.",
     Kind::Document,
     agency_disabilities,
 );
 
-/// A field without a value.
+/// A field that never has a value.
 pub(crate) const WITHDRAW_REASONS_DFE_DETAILS: VersionField<Trainee> =
     VersionField::new("Always null.", Kind::Text, |_, _| Value::Null);
 
-/// The codes of the trainee's disabilities, by the names of their fields.
+/// Returns the codes of the trainee's disabilities, by the canonical names of their fields; null if
+/// there are none.
 fn agency_disabilities<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
     let codes: Vec<_> = DISABILITIES
         .iter()

@@ -15,6 +15,7 @@ pub(super) fn vary(object: &mut Map<String, Value>, version: &ApiVersion, random
     for_each_nested!(vary_nested(object, version, random));
 }
 
+/// Varies the nested records of one kind.
 fn vary_nested<R: WireNested>(
     object: &mut Map<String, Value>,
     version: &ApiVersion,
@@ -36,6 +37,8 @@ fn vary_nested<R: WireNested>(
     }
 }
 
+/// Varies about half of the values of a record. Values that the version accepts in only one
+/// spelling stay unchanged.
 fn vary_object<R: WireRecord>(
     object: &mut Map<String, Value>,
     version: &ApiVersion,

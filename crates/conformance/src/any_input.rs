@@ -28,7 +28,8 @@ const CHECK: &str = "no_input_panics";
 
 /// The seed of the sample for arbitrary bodies.
 const ANY_BYTES_SEED: u64 = 1;
-/// The number of records in this sample. The first byte of the input can select each of them.
+/// The number of records in the sample for arbitrary bodies. The first byte of an input can select
+/// each of these records.
 const ANY_BYTES_RECORDS: usize = 14;
 /// Number of mutated bodies for each valid body.
 const MUTATED: usize = 2;
@@ -56,9 +57,11 @@ pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), Check
 
 /// Returns the body with some bytes removed, repeated or replaced, or with the end of another body.
 fn mutate(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
+    /// The limit of the number of bytes to remove or repeat.
+    const MAX_BYTES: usize = 40;
     let mut mutated = body.to_vec();
     let at = random.below(mutated.len().max(1));
-    let until = (at + random.below(40)).min(mutated.len());
+    let until = (at + random.below(MAX_BYTES)).min(mutated.len());
     match random.below(4) {
         0 => drop(mutated.drain(at..until)),
         1 => {
@@ -66,6 +69,7 @@ fn mutate(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
             drop(mutated.splice(until..until, again));
         }
         2 => {
+            // Bytes with a meaning in JSON, and bytes that JSON does not allow.
             let byte =
                 *random.one_of([&b'"', &b'{', &b'}', &b'[', &b',', &b'0', &b'\\', &0, &0xff]);
             if let Some(target) = mutated.get_mut(at) {
@@ -107,6 +111,7 @@ impl Request {
     }
 }
 
+/// Does nothing. Called for each kind of nested record, to count the kinds.
 fn one<R: NestedRecord>() {}
 
 /// Runs the check on inputs for one version. The first byte of an input selects the request, the
@@ -180,6 +185,7 @@ impl<'a> Bodies<'a> {
         Ok(seeds)
     }
 
+    /// Returns the request for a record; `None` if there is no record.
     fn body<R: WireRecord>(&self, record: Option<&R>) -> Result<Option<Vec<u8>>, CheckFailure> {
         let Some(record) = record else {
             return Ok(None);
@@ -197,6 +203,8 @@ impl<'a> Bodies<'a> {
         }
     }
 
+    /// Returns the request, the handling of unknown names and the record that the first byte of an
+    /// input selects; `None` if the sample has no records.
     fn select_request(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
         let all = Request::all();
         let choice = usize::from(choice);
@@ -325,8 +333,8 @@ impl<'a> Bodies<'a> {
         untouched_fields::check_sent_back(self.case, after)
     }
 
-    /// Checks that a request for the record has the values of the record, and creates a record that
-    /// every version shows the same.
+    /// Checks a request that would create the record: the request has the values of the record, and
+    /// every version shows the created record exactly like the original one.
     fn recreates_same(
         &self,
         record: &Trainee,

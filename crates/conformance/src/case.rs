@@ -139,6 +139,7 @@ impl<'a> Case<'a> {
         self.read_with(data, unknown, NestedLists::Ignore)
     }
 
+    /// Reads `data` as a request. Fails if the body cannot be written or is malformed.
     fn read_with<R: ReadableRecord>(
         self,
         data: &impl Serialize,
@@ -158,6 +159,7 @@ impl<'a> Case<'a> {
             .or_else(|error| self.fail(R::NAME, format!("cannot be read: {error}")))
     }
 
+    /// Returns the failure of this case. `fault` is the predicate of a sentence about `field`.
     pub(crate) fn fail<T>(
         self,
         field: impl Into<String>,

@@ -39,7 +39,9 @@ pub(super) fn count<R: WireRecord>(served: &Served) -> usize {
         + unrecognised_keys::<R>(served).len()
 }
 
-/// Applies the mutation with this number to the request.
+/// Applies the mutation with the number `way` to the request. The first numbers add unrecognised
+/// keys. The next numbers set one input to one of the invalid values. The last numbers remove one
+/// input.
 pub(super) fn mutate<R: WireRecord>(served: &Served, object: &mut Map<String, Value>, way: usize) {
     let unrecognised_keys = unrecognised_keys::<R>(served);
     if let Some((key, value)) = unrecognised_keys.get(way) {

@@ -6,12 +6,13 @@
 use domain::records::organisations::{Organisations, URNS_WITHOUT_SCHOOL};
 use domain::{Degree, List, Lists, Placement, Trainee, commands};
 
-/// The code of the United Kingdom. The list of countries has only its parts.
+/// The code of the United Kingdom. The list of countries contains only the parts of the United
+/// Kingdom.
 const UNITED_KINGDOM: &str = "GB";
 /// The funding method that excludes a training initiative.
 const VETERANS_BURSARY: &str = "C";
 
-/// Returns the record as it is read: with white space normalised in five fields.
+/// Returns the record as a register reads it: five fields have no superfluous white space.
 pub(super) fn as_read(sent: &Trainee) -> Trainee {
     let mut trainee = sent.clone();
     for text in [
@@ -29,7 +30,7 @@ pub(super) fn as_read(sent: &Trainee) -> Trainee {
     trainee
 }
 
-/// Returns the record as it is stored.
+/// Returns the record as a register stores it.
 pub(super) fn as_stored(sent: &Trainee, organisations: &Organisations, lists: &Lists) -> Trainee {
     let mut trainee = as_read(sent);
     // A start date that equals the planned one is not stored.
@@ -67,7 +68,7 @@ pub(super) fn as_stored(sent: &Trainee, organisations: &Organisations, lists: &L
     trainee
 }
 
-/// Sets the name and postcode of a known school.
+/// Replaces the name and postcode of a placement by those of its school, if the school is known.
 fn normalise_placement(placement: &mut Placement, organisations: &Organisations) {
     if let Some(school) = placement
         .urn

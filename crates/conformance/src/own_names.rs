@@ -107,15 +107,15 @@ impl Attempt<'_> {
         })
     }
 
-    /// Returns the mutations of a trainee to try with this record. All records together try each
-    /// one.
+    /// Returns the numbers of the mutations to try with this record. All records of the sample
+    /// together try every mutation.
     fn share(&self) -> impl Iterator<Item = usize> + use<> {
         let at = self.case.record.unwrap_or_default();
         (at..mutation::count::<Trainee>(self.case.served))
             .step_by(self.case.sample.stored.len().max(1))
     }
 
-    /// Checks mutated requests for these records alone.
+    /// Checks a mutated request for each of these records, without a trainee around it.
     fn check_alone<R: ReadableRecord>(
         &self,
         records: &[R],
@@ -129,6 +129,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
+    /// Applies one mutation to a request. The position of the trainee selects the mutation.
     fn mutate<R: WireRecord>(&self, object: &mut Map<String, Value>) {
         let way = self.case.record.unwrap_or_default() % mutation::count::<R>(self.case.served);
         mutation::mutate::<R>(self.case.served, object, way);
@@ -158,8 +159,8 @@ impl Attempt<'_> {
     }
 }
 
-/// Checks mutated nested records of a kind alone, then a trainee whose list has a mutated record
-/// and a duplicate.
+/// Checks mutated requests for the nested records of one kind. Then checks a request for a trainee
+/// with a mutated record and a duplicate in the list of these records.
 fn check_nested<R: NestedCase>(
     attempt: &Attempt<'_>,
     whole: &Map<String, Value>,

@@ -79,6 +79,7 @@ pub(super) fn requests_trainee(
         .collect()
 }
 
+/// Checks that the request has the values of the trainee's nested records of one kind.
 fn requests_nested<R: WireNested>(
     case: Case<'_>,
     sent: &NestedRecords<Sent>,
@@ -204,8 +205,9 @@ fn nested_agree<R: WireNested + Editable>(
         .try_for_each(|(record, expected)| agrees(case, record, expected, rules, common))
 }
 
-/// Checks the fields that the version can set against the expected record. Fields that are read by
-/// adjustments specific to the version are compared after these adjustments.
+/// Checks the fields that the version can set against the expected record. `rules` are the rules of
+/// the version, and `common` are the adjustments that all versions share. The version's other
+/// adjustments are applied to the expected record first, for the fields that they read.
 fn agrees<R: WireRecord>(
     case: Case<'_>,
     record: &R,

@@ -12,7 +12,7 @@ use domain::Problem;
 use crate::case::CheckFailure;
 use crate::sample::Sample;
 
-/// Number of stored records in one sample, and of untidy ones.
+/// The number of stored records in one sample, and the number of untidy records.
 const SAMPLE: usize = 500;
 
 /// A conformance check.
@@ -40,7 +40,7 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-/// Parses the number of records; returns the default if there is no text.
+/// Parses the number of records. Returns `usual` if there is no text.
 ///
 /// # Errors
 ///
@@ -80,6 +80,7 @@ pub fn check_samples(
             if let Err(fault) =
                 sample.and_then(|sample| check(versions, &sample).map_err(CheckError::CheckFailure))
             {
+                // Stops the other workers before their next sample.
                 next.store(samples, Ordering::Relaxed);
                 first_fault
                     .lock()

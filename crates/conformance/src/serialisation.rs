@@ -73,6 +73,8 @@ fn check_names_agree(case: Case<'_>) -> Result<(), CheckFailure> {
         .collect()
 }
 
+/// Checks that each field of a nested record has the same name in a request and in both forms of a
+/// response.
 fn nested_names_agree<R: WireNested>(case: Case<'_>) -> Result<(), CheckFailure> {
     let inputs = R::inputs(case.version());
     let shapes = R::shapes(case.version());
@@ -99,6 +101,7 @@ fn check_written_alone<R: WireNested>(
     Ok(())
 }
 
+/// Checks that each input is shown in responses, under the same name.
 fn names_agree<R: Record>(
     case: Case<'_>,
     inputs: &Inputs<R>,
@@ -129,6 +132,8 @@ fn check_written_in_list(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckF
     has_view_keys(case, trainee, &view, version.shapes.nested_in_lists)
 }
 
+/// Checks that a view of the trainee and of its nested records is written with exactly the fields
+/// of the shapes. `nested` tells whether the view shows nested records.
 fn has_view_keys(
     case: Case<'_>,
     trainee: &Trainee,
@@ -152,6 +157,7 @@ fn has_view_keys(
     Ok(())
 }
 
+/// Checks a written list of nested records: the number of records, and the fields of each record.
 fn each_has_keys<R: WireNested>(
     case: Case<'_>,
     trainee: &Trainee,

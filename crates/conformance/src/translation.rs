@@ -52,6 +52,7 @@ pub fn translation_matches_target_version(
     check_translations(translate_names, versions, sample)
 }
 
+/// Runs the check of [`translation_matches_target_version`] with a function that translates bodies.
 fn check_translations(
     translate_names: TranslateNames,
     versions: &Versions,
@@ -389,6 +390,8 @@ impl Pair<'_> {
         text.as_str().is_some_and(has_part)
     }
 
+    /// Checks that a translated record has the values of the record that the target version writes.
+    /// `at` is the name of the nested list, or empty. Names in `added` may be missing.
     fn same_fields(
         self,
         at: &str,
@@ -460,11 +463,11 @@ fn separators(version: &ApiVersion) -> Vec<&'static str> {
             .into_iter()
             .flat_map(|shape| shape.entries)
             .filter_map(|entry| entry.part);
-        let set = R::inputs(version)
+        let sent = R::inputs(version)
             .entries
             .iter()
             .filter_map(|input| input.part);
-        shown.chain(set).map(|part| part.separator).collect()
+        shown.chain(sent).map(|part| part.separator).collect()
     }
     for_each_record!(record_separators(version)).concat()
 }
@@ -481,7 +484,7 @@ fn has_no_value(value: &Value) -> bool {
 
 /// Whether a name is among the added names of the record or of the nested list `at`.
 fn is_listed(added: &[Name], at: &str, key: &str) -> bool {
-    // The fields of a value that is an object are not listed.
+    // If a value is an object, `added` contains its name, but not the names of the fields in it.
     let name = |added: &Name| {
         added.name == key
             || key

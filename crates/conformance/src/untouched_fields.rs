@@ -20,9 +20,9 @@ use crate::sample::Sample;
 
 const CHECK: &str = "updates_touch_only_what_was_sent";
 
-/// Number of updates of each record.
+/// Number of updates to try on each record.
 const UPDATES: usize = 6;
-/// Maximum number of fields of one of these updates.
+/// Maximum number of fields in one update.
 const FIELDS: usize = 3;
 
 /// Checks that an update changes only fields that the version can set and fields that an adjustment
@@ -62,9 +62,10 @@ pub fn updates_touch_only_what_was_sent(
     Ok(())
 }
 
-/// Returns the fields that an update through the version may change.
+/// Returns the fields that an update through the version may change: its inputs, the fields of its
+/// adjustments, and the time of the last change.
 pub(super) fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
-    let set = Trainee::inputs(case.version())
+    let sent = Trainee::inputs(case.version())
         .entries
         .iter()
         .map(|input| input.field);
@@ -75,11 +76,12 @@ pub(super) fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
         .iter()
         .filter(|rule| rule.stage() == Stage::Adjust);
     let adjusted = adjustments.flat_map(|rule| rule.reads).copied();
-    set.chain(adjusted)
+    sent.chain(adjusted)
         .chain([TraineeField::updated_at])
         .collect()
 }
 
+/// Checks that an accepted update changes only fields in `seen`.
 fn check_update(
     case: Case<'_>,
     trainee: &Trainee,
@@ -98,7 +100,8 @@ fn check_update(
     })
 }
 
-/// Checks that only fields in `seen` differ. `body` returns the request for the failure.
+/// Checks that two records differ only in the fields in `seen`. `body` returns the request, for the
+/// message of a failure.
 pub(super) fn only_seen(
     case: Case<'_>,
     before: &Trainee,
@@ -147,6 +150,7 @@ pub(super) fn check_sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), C
         .collect()
 }
 
+/// Checks that sending back each nested record of one kind changes nothing.
 fn check_nested_sent_back<R: NestedCase>(
     case: Case<'_>,
     trainee: &Trainee,

@@ -29,9 +29,9 @@ use crate::untouched_fields::unchanged;
 
 const CHECK: &str = "updates_keep_records_valid";
 
-/// Number of updates of each record.
+/// Number of updates to try on each record.
 const UPDATES: usize = 6;
-/// Maximum number of fields of one of these updates.
+/// Maximum number of fields in one update.
 const FIELDS: usize = 2;
 
 /// Checks every accepted update:
@@ -224,7 +224,8 @@ fn check_valid(
     }
 }
 
-/// Sends the record as a new one. Returns the created record or the problems.
+/// Sends the record as a new one. The inner result is the created record or the problems of the
+/// request. The outer result fails if the request cannot be written or read.
 fn create(case: Case<'_>, record: &Trainee) -> Result<Result<Trainee, Vec<Problem>>, CheckFailure> {
     let sent = case.read(&case.request(record)?, UnknownNames::Reject)?;
     let origin = CreationContext {
@@ -284,12 +285,14 @@ fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
         || for_each_nested!(nested_reads(rules, *field)).contains(&true)
 }
 
+/// Whether a check of the nested records of a kind reads the field.
 fn nested_reads<R: NestedCase>(rules: &Rules, field: Field) -> bool {
     field
         .to_record_field()
         .is_some_and(|field| reads(<R as Editable>::rules(rules), field))
 }
 
+/// Whether a check among the rules reads the field. Adjustments do not count.
 fn reads<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
     rules
         .iter()
@@ -299,7 +302,7 @@ fn reads<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
 /// Returns invalid variants of a degree: with missing fields of its kind, and with fields of the
 /// other kind.
 fn between_kinds(degree: &Degree) -> [Degree; 3] {
-    let kind = degree
+    let degree_type = degree
         .uk_degree
         .clone()
         .or_else(|| degree.non_uk_degree.clone());
@@ -308,7 +311,7 @@ fn between_kinds(degree: &Degree) -> [Degree; 3] {
             country: None,
             uk_degree: None,
             institution: None,
-            non_uk_degree: kind.clone(),
+            non_uk_degree: degree_type.clone(),
             ..degree.clone()
         },
         Degree {
@@ -317,8 +320,8 @@ fn between_kinds(degree: &Degree) -> [Degree; 3] {
             ..degree.clone()
         },
         Degree {
-            uk_degree: kind.clone(),
-            non_uk_degree: kind,
+            uk_degree: degree_type.clone(),
+            non_uk_degree: degree_type,
             ..degree.clone()
         },
     ]

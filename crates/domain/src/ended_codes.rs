@@ -1,7 +1,8 @@
 //! Ended codes and their replacements.
 //!
 //! A version ends a code by removing it from its [`crate::fields::accepted_codes`]. Records keep
-//! the code. The replacement is a fact of the sector and equal for all versions without the code.
+//! the code. The sector defines the replacement, which is the same in all versions without the
+//! code.
 
 use std::fmt;
 

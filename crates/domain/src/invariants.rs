@@ -117,8 +117,8 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
     violations
 }
 
-/// Checks the fields with the inputs of transitions. The definitions of the inputs are stricter
-/// than those of the trainee's fields.
+/// Checks the fields of the trainee that keep the inputs of transitions, such as the reason of a
+/// deferral. An input has a stricter definition than the field that keeps it.
 fn check_transitions(
     trainee: &dyn Stored<Trainee>,
     lists: &Lists,
@@ -272,6 +272,7 @@ fn check_audit_order(
     }
 }
 
+/// Returns a violation for two fields whose dates are not in order. `prefix` precedes their names.
 fn out_of_order(prefix: &str, earlier: TraineeField, later: TraineeField) -> Violation {
     Violation::OutOfOrder {
         earlier: format!("{prefix}{}", earlier.info().name),

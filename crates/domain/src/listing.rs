@@ -104,7 +104,7 @@ impl Status {
     }
 }
 
-/// Returns the academic cycles for lists.
+/// Returns the academic cycles whose trainees can be listed, by calendar years of the start.
 #[must_use]
 pub fn known_cycles(today: NaiveDate) -> std::ops::RangeInclusive<i32> {
     FIRST_CYCLE..=chrono::Datelike::year(&today) + CYCLE_YEARS_AHEAD

@@ -56,7 +56,8 @@ impl<F: Into<Field>> From<F> for Path {
 }
 
 impl Path {
-    /// Converts a path within a nested record to the path within its trainee.
+    /// Converts a path within a nested record to the path within its trainee. A path other than a
+    /// field or a key becomes the path of the nested record.
     #[must_use]
     pub fn nested(self, list: Field, position: usize) -> Self {
         match self {
@@ -145,7 +146,8 @@ pub enum NoticeKind {
     NoMatch,
     /// The value was ignored. The school with the URN provides it.
     GivenBySchool,
-    /// The value was sent as shown, so it changes together with another field.
+    /// The sent value equals the shown value, which is a copy of another field. The request changes
+    /// the other field, and the value changes with it.
     MovesWith {
         /// The other field.
         field: Field,

@@ -62,8 +62,8 @@ mod updates;
 pub struct Rule<R: Record> {
     /// The name of the rule.
     pub name: &'static str,
-    /// What the rule requires or does, one clause. A clause that begins with a verb is about the first
-    /// read field; any other one names its subject.
+    /// What the rule requires or does, one clause. A clause that begins with a verb is about the
+    /// first read field. Any other clause names its subject.
     pub description: &'static str,
     /// The section of the contract with the rule.
     pub section: &'static str,
@@ -199,7 +199,7 @@ pub fn found(at: impl Into<Path>, kind: ProblemKind) -> Findings {
     vec![Problem::at(at, kind)]
 }
 
-/// Returns one problem if `wrong`, else none.
+/// Returns one problem if `wrong` is true, and no problem otherwise.
 #[must_use]
 pub fn found_if(wrong: bool, at: impl Into<Path>, kind: impl FnOnce() -> ProblemKind) -> Findings {
     if wrong {
@@ -209,7 +209,7 @@ pub fn found_if(wrong: bool, at: impl Into<Path>, kind: impl FnOnce() -> Problem
     }
 }
 
-/// A version's refusal of an action that the lifecycle allows.
+/// A refusal by one version of an action that the lifecycle of trainees allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Gate {
     /// The name of the gate.

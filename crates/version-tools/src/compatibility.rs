@@ -59,7 +59,9 @@ impl Contract {
 struct Changes(Vec<Change>);
 
 impl Changes {
-    /// Adds a change of a field, a path or a code (`subject`) at a place in the contract.
+    /// Adds a change of a field, a path or a code (`subject`) at a place in the contract. `breaks`
+    /// tells whether the change breaks clients, and `what` completes the sentence that begins with
+    /// `subject`.
     fn add(
         &mut self,
         breaks: bool,
@@ -74,14 +76,15 @@ impl Changes {
         };
         let subject = subject.to_string();
         let summary = format!("{subject} {what}");
+        let no_advice = String::new();
         let change = Change::new(
             effect,
             ChangeDetail::Contract { subject },
             place,
             summary,
-            String::new(),
+            no_advice,
         );
-        // Many replies share a schema; the change is added once.
+        // Several replies can share a schema, so its changes are found several times.
         if !self.0.contains(&change) {
             self.0.push(change);
         }
@@ -95,8 +98,9 @@ impl Changes {
         self.add(false, place, subject, what);
     }
 
-    /// Adds a breaking change for each removed entry and an additive change for each new entry.
-    /// Returns the common entries, in the order of `before`.
+    /// Adds a breaking change for each entry that is only in `before`, described as `removed`, and
+    /// an additive change for each entry that is only in `now`, described as `added`. Returns the
+    /// name, the old value and the new value of each common entry, in the order of `before`.
     fn matched<'a>(
         &mut self,
         place: &str,
@@ -110,17 +114,17 @@ impl Changes {
                 None => self.breaking(place, name, removed),
             }
         }
-        for (name, _) in now
-            .iter()
-            .filter(|(name, _)| !before.iter().any(|(other, _)| other == name))
-        {
-            self.additive(place, name, added);
+        for (name, _) in &now {
+            let is_new = before.iter().all(|(other, _)| other != name);
+            if is_new {
+                self.additive(place, name, added);
+            }
         }
         both
     }
 }
 
-/// Returns the entries of an object; none if there is no object.
+/// Returns the entries of a JSON object; empty if the value is absent or not an object.
 fn entries(object: Option<&Value>) -> Vec<(String, &Value)> {
     let entries = object
         .and_then(Value::as_object)

@@ -36,10 +36,13 @@ pub(crate) trait DecidedRecord: ReadableRecord {
     ) -> Option<Outcome>;
 }
 
+/// Returns the notices or problems of a decision, without the decided record.
 fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome {
     decided.map(|decision| decision.notices)
 }
 
+/// Returns the context for creating a record. The provider and the identifiers are placeholders,
+/// because the record is never stored.
 fn origin(target: Target<'_>) -> CreationContext<'static> {
     CreationContext {
         now: target.now,
@@ -69,7 +72,8 @@ impl DecidedRecord for Trainee {
     }
 }
 
-/// Decides on a request for a nested record.
+/// Decides on a request for a nested record. Returns `None` if the request updates a record that
+/// does not exist.
 fn decide_nested<R: NestedRecord + Editable>(
     sent: ParsedRecord<R>,
     target: Target<'_>,

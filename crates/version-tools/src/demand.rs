@@ -6,8 +6,8 @@ const PREDICATES: [&str; 7] = ["is", "was", "has", "must", "differs", "existed",
 /// Words that begin an exception to a demand.
 const EXCEPTIONS: [&str; 2] = [", except ", " unless "];
 
-/// Returns the demand with its field as the subject. A demand that names its subject is returned as it
-/// is.
+/// Returns the description of a rule's demand, beginning with the name of the field. A description
+/// that already names its subject is returned unchanged.
 pub(crate) fn with_subject(field: &str, description: &str) -> String {
     let continues = description
         .split(' ')
@@ -20,8 +20,8 @@ pub(crate) fn with_subject(field: &str, description: &str) -> String {
     }
 }
 
-/// Whether `after` is `before` with an exception. Such a demand accepts every request that was
-/// accepted before.
+/// Whether the demand `after` is the demand `before` with an added exception. A rule with the added
+/// exception accepts every request that it accepted before.
 pub(crate) fn only_adds_exception(before: &str, after: &str) -> bool {
     let exception = after.strip_prefix(before);
     exception.is_some_and(|rest| EXCEPTIONS.iter().any(|word| rest.starts_with(word)))

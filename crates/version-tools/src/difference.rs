@@ -274,6 +274,7 @@ impl Difference {
         })
     }
 
+    /// Returns the details of the changes of one kind. `select` returns `None` for other kinds.
     fn details<'a, T: 'a>(
         &'a self,
         select: fn(&'a ChangeDetail) -> Option<&'a T>,
@@ -287,12 +288,13 @@ impl Difference {
 #[cfg(test)]
 mod tests;
 
-/// Returns an object with a value at the path of a field.
+/// Returns an object with a value at the path of a field, such as `email` or `withdrawal.date`.
 fn at_path(path: &str, value: Value) -> Value {
     at_paths([(path, value)])
 }
 
-/// Returns an object with values at the paths of fields. Fields of a group are in one object.
+/// Returns an object with values at the paths of fields. Fields of a group, such as
+/// `withdrawal.date` and `withdrawal.trigger`, are in one nested object.
 fn at_paths<'a>(values: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let mut object = Map::new();
     for (path, value) in values {

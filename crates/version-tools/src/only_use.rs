@@ -18,14 +18,15 @@ pub fn only_used_by(version: &ApiVersion, others: &[&ApiVersion], lists: &Lists)
         .iter()
         .flat_map(|other| parts(other, lists))
         .collect();
-    let mut only = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let parts = parts(version, lists).into_iter();
     parts
-        .filter(|part| !kept.contains(part) && only.insert(part.clone()))
+        // Inserting fails for duplicates.
+        .filter(|part| !kept.contains(part) && seen.insert(part.clone()))
         .collect()
 }
 
-/// Returns everything that a version uses.
+/// Returns the shared parts that a version uses, in lines such as `rule study_mode`.
 fn parts(version: &ApiVersion, lists: &Lists) -> Vec<String> {
     let mut parts: Vec<String> = version
         .endpoints
@@ -71,7 +72,7 @@ fn parts(version: &ApiVersion, lists: &Lists) -> Vec<String> {
     parts
 }
 
-/// Returns the kind of nested record if the version shows it.
+/// Returns the name of a kind of nested record if the version shows it; otherwise `None`.
 fn nested<R: WireNested>(version: &ApiVersion) -> Option<String> {
     (!R::shapes(version).is_empty()).then(|| format!("nested record {}", R::NAME))
 }
@@ -101,18 +102,19 @@ fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
     shown_forms.chain(input_forms).flatten().collect()
 }
 
-/// Returns the parts of the wire form that differ from the common form.
+/// Returns the parts of a version's JSON that are written differently from the common form: words
+/// for codes, page details, links and errors.
 fn wire_forms(wire: &Wire) -> Vec<String> {
     let mut forms: Vec<String> = wire
         .words
         .iter()
         .map(|(list, _)| format!("words of {}", list.name()))
         .collect();
-    let mut add =
+    let mut add_if =
         |differs: bool, form: &str| forms.extend(differs.then(|| format!("form of {form}")));
-    add(wire.envelope.page != Envelope::COMMON.page, "pages");
-    add(wire.envelope.record_links, "links of records");
-    add(wire.problems != Wire::COMMON.problems, "errors");
+    add_if(wire.envelope.page != Envelope::COMMON.page, "pages");
+    add_if(wire.envelope.record_links, "links of records");
+    add_if(wire.problems != Wire::COMMON.problems, "errors");
     forms
 }
 
@@ -123,6 +125,8 @@ fn rules<R: WireRecord>(version: &ApiVersion) -> Vec<String> {
         .collect()
 }
 
+/// Returns the fields of the dictionary that the version shows or reads, in lines such as
+/// `field email of trainee`.
 fn fields<R: WireRecord>(version: &ApiVersion) -> Vec<String> {
     let shown = R::shape(version)
         .into_iter()
@@ -131,9 +135,9 @@ fn fields<R: WireRecord>(version: &ApiVersion) -> Vec<String> {
             Source::Field(field) => Some(*field),
             Source::Own(_) => None,
         });
-    let set = R::inputs(version).entries.iter().map(|input| input.field);
+    let sent = R::inputs(version).entries.iter().map(|input| input.field);
     shown
-        .chain(set)
+        .chain(sent)
         .map(|field| format!("field {} of {}", field.info().name, R::NAME))
         .collect()
 }

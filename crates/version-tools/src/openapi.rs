@@ -112,6 +112,7 @@ pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
     unused::removed(document)
 }
 
+/// Returns the title, the description and the contact of a document.
 fn info(version: &ApiVersion, profile: Profile) -> Info {
     let mut description = String::from(
         "Teacher-training providers keep the records of their trainees in step with the national register.\n\n",

@@ -4,8 +4,8 @@
 //! uses the record before the write: on the record after it, an update would change nothing, so
 //! that no rule would run, and a withdrawal would find a withdrawn trainee.
 //!
-//! Findings contain only fields and codes of the program, never text from the client. Another name
-//! of an endpoint is not a finding.
+//! Findings contain only fields and codes of the program, never text from the client. A renamed
+//! endpoint is not a finding.
 
 use std::collections::BTreeSet;
 
@@ -48,9 +48,8 @@ pub struct AcceptedWrite<'a> {
 /// A problem of the write in the other version, a lost value, or a renamed field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Finding {
-    /// The field in the other version's names. A field of a nested record follows the name of its
-    /// list.
-    /// A lost or renamed field has the name from the request.
+    /// The field in the other version's names. The name of a nested record's field follows the name
+    /// of its list. A lost or renamed field has the name from the request.
     pub field: String,
     /// The code of the problem, [`NOT_SET`] or [`RENAMED`].
     pub code: &'static str,
@@ -64,9 +63,9 @@ impl Finding {
     }
 }
 
-/// Returns the distinct findings of the write in the other version; without obstacles if that
-/// version would accept it. Returns `None` if the endpoint is not checked or the record does not
-/// exist.
+/// Returns the distinct findings of the write in the version `to`. There are no obstacles if `to`
+/// would accept the write. Returns `None` if writes to the endpoint are not checked, or if the
+/// record does not exist.
 #[must_use]
 pub fn check(
     body: &[u8],
@@ -78,6 +77,8 @@ pub fn check(
     if !row.shadow_checked {
         return None;
     }
+    // Gates refuse changes and deletions. Transitions, whose bodies have no purpose, check the
+    // state themselves.
     let changes_trainee =
         row.request.is_none_or(|request| request.purpose.is_some()) && row.takes_if_match();
     if changes_trainee {
@@ -92,6 +93,8 @@ pub fn check(
     for_record_kind!(request.record, check_body(request, body, from, to, write))
 }
 
+/// Translates and decides on the body of a write. Returns the findings, or `None` if the body
+/// cannot be read or the record does not exist.
 fn check_body<R: DecidedRecord>(
     request: RequestBody,
     body: &[u8],
@@ -180,6 +183,7 @@ fn without_positions(path: &str) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
+/// Returns a finding for each problem.
 fn findings(problems: &[Problem], version: &ApiVersion) -> impl Iterator<Item = Finding> {
     problems.iter().map(|problem| Finding {
         field: field(version, problem),
@@ -212,7 +216,8 @@ fn nested_field(version: &ApiVersion, list: Field, name: &str) -> String {
     format!("{}.{name}", names::list(version, list))
 }
 
-/// Returns the field that a name of another version stands for.
+/// Returns this version's name of a field that a request named as in another version; `None` for
+/// other problems.
 fn field_of_other_name(version: &ApiVersion, kind: &ProblemKind) -> Option<&'static str> {
     if let ProblemKind::OtherVersionsName { field } = kind {
         Some(names::field(version, *field))

@@ -1,7 +1,7 @@
 //! The lists of served and removed versions.
 //!
-//! Outside the adapters, only this crate names versions. Of a version it has the label and the
-//! field names in `former_names.rs`.
+//! Outside the crates of the versions, only this crate names versions. It contains nothing of a
+//! version except its label and the field names in `former_names.rs`.
 //!
 //! # How to add a version
 //!
@@ -82,7 +82,8 @@ pub fn select(labels: &[String]) -> Result<&'static Versions, UnknownVersion> {
         .iter()
         .map(|label| all().named(label).map(|served| served.version))
         .collect::<Result<Vec<_>, UnknownVersion>>()?;
-    // Created once at start and never freed. Versions that are not selected keep their names known.
+    // Created once at start and never freed. The names of versions that are not selected stay
+    // known.
     Ok(Box::leak(Box::new(Versions::among(
         &list,
         SERVED,

@@ -72,11 +72,12 @@ macro_rules! unknown_to {
 }
 
 impl KnownNames<'_> {
-    /// Returns the names that this version does not have.
+    /// Returns the names that this version does not have, by record.
     pub(crate) fn unknown_to(&self, version: &ApiVersion) -> OtherVersionsNames {
         nested_kinds!([unknown_to] self, version;)
     }
 
+    /// Returns the names of a record's fields that this version does not have.
     fn other_names<R: WireRecord>(&self, version: &ApiVersion) -> OtherNames<R> {
         let inputs = self.inputs::<R>();
         let refused = refused_names::<R>(version, &inputs);
@@ -104,26 +105,26 @@ impl KnownNames<'_> {
         names.retain(|(_, name)| {
             !has::<R>(version, name) && !refused.iter().any(|(refused, _)| refused == name)
         });
+        // Of several versions with a name, the oldest remains.
         names.sort_by_key(|(label, name)| (*name, *label));
         names.dedup_by_key(|(_, name)| *name);
-        names
-            .into_iter()
-            .map(|(first, name)| {
-                let field = inputs
-                    .iter()
-                    .find(|(label, input, _)| (*label, *input) == (first, name))
-                    .map(|(.., field)| *field)
-                    .filter(|field| is_input::<R>(version, *field))
-                    .map(Into::into);
-                IgnoredName {
-                    name,
-                    later: (first > version.label).then_some(LaterName {
-                        version: first,
-                        field,
-                    }),
-                }
-            })
-            .collect()
+        let mut ignored = Vec::new();
+        for (first, name) in names {
+            let field = inputs
+                .iter()
+                .find(|(label, input, _)| (*label, *input) == (first, name))
+                .map(|(.., field)| *field)
+                .filter(|field| is_input::<R>(version, *field));
+            let later = LaterName {
+                version: first,
+                field: field.map(Into::into),
+            };
+            ignored.push(IgnoredName {
+                name,
+                later: (first > version.label).then_some(later),
+            });
+        }
+        ignored
     }
 
     /// Returns the names of fields in requests, sorted by name, then by version.
@@ -144,8 +145,8 @@ impl KnownNames<'_> {
     }
 }
 
-/// Returns the names of other versions for inputs of this version that this version refuses, sorted
-/// by name.
+/// Returns the names that this version refuses, with their fields, sorted by name. Other versions
+/// use these names for fields that requests of this version send under another name.
 fn refused_names<R: WireRecord>(
     version: &ApiVersion,
     inputs: &[Input<R>],
@@ -177,6 +178,7 @@ fn top_level_key<R: WireRecord>(version: &ApiVersion, name: &'static str) -> &'s
         .unwrap_or(name)
 }
 
+/// Whether requests or responses of the version have a group of that name.
 fn has_group<R: WireRecord>(version: &ApiVersion, name: &str) -> bool {
     R::inputs(version).is_group(name)
         || R::shape(version).is_some_and(|shape| shape.group(name).is_some())

@@ -11,7 +11,8 @@ pub struct OtherNames<R: Record> {
     /// Names of inputs of this version in other versions. A request with such a name is refused;
     /// the error message has the right name.
     pub refused: Vec<(&'static str, R::Field)>,
-    /// All other names. Requests with such a name are accepted, and its value is not stored.
+    /// All other names of other versions. A request with one of these names is accepted, but the
+    /// value is not stored.
     pub ignored: Vec<IgnoredName>,
 }
 

@@ -62,6 +62,7 @@ impl ErrorsByField {
                     .push(text),
             }
         }
+        // An array with problems in its items has one object for all of its problems.
         for (array, fields) in &mut inside {
             if let Some(texts) = here.remove(array) {
                 fields
@@ -116,6 +117,7 @@ fn prefix_item_number(number: usize, text: &str) -> String {
     format!("item {number}: {text}")
 }
 
+/// Returns a sentence with the number of problems.
 fn counted(problems: usize) -> String {
     match problems {
         1 => "the request has 1 problem".to_owned(),

@@ -95,6 +95,7 @@ impl ErrorBody {
         json.unwrap_or_default()
     }
 
+    /// Returns the body as JSON in the form [`ProblemForm::Errors`].
     fn to_errors_json(&self) -> Result<Vec<u8>, serde_json::Error> {
         match self {
             Self::List(errors) => serde_json::to_vec(errors),
@@ -107,6 +108,7 @@ impl ErrorBody {
         }
     }
 
+    /// Returns the body in the form [`ProblemForm::Details`].
     fn details(&self, status: u16) -> Details<'_> {
         let (name, detail, errors, data) = match self {
             Self::List(errors) => (first_name(errors), summary(errors), entries(errors), None),
@@ -146,6 +148,7 @@ fn first_name(errors: &Errors) -> &'static str {
     errors.errors.first().map_or("", |first| first.error)
 }
 
+/// Returns the message of the only error, or a sentence that there are several.
 fn summary(errors: &Errors) -> &str {
     match errors.errors.as_slice() {
         [only] => &only.message,
@@ -153,8 +156,8 @@ fn summary(errors: &Errors) -> &str {
     }
 }
 
-/// Returns the entries of errors that have a path. Errors without a path have only the member
-/// `detail`.
+/// Returns an entry for each error that has a path. The member `detail` of the whole body describes
+/// an error without a path.
 fn entries(errors: &Errors) -> Vec<DetailsEntry<'_>> {
     errors
         .errors
@@ -163,6 +166,7 @@ fn entries(errors: &Errors) -> Vec<DetailsEntry<'_>> {
         .collect()
 }
 
+/// Returns the entry of a problem at a path of the body.
 fn details_entry<'a>(located: &Located, error: &'a ErrorEntry) -> DetailsEntry<'a> {
     DetailsEntry {
         pointer: Some(pointer(&located.field)),
@@ -172,6 +176,7 @@ fn details_entry<'a>(located: &Located, error: &'a ErrorEntry) -> DetailsEntry<'
     }
 }
 
+/// Returns an entry for each problem of a query parameter.
 fn parameters(wrong: &ParameterErrors) -> Vec<DetailsEntry<'_>> {
     let mut entries = Vec::new();
     for (name, texts) in &wrong.errors {
@@ -205,6 +210,7 @@ fn title(name: &str) -> String {
 /// 6901).
 #[must_use]
 pub fn pointer(path: &str) -> String {
+    // In an item of a batch, the idempotency key is next to `data`.
     if path == IDEMPOTENCY_KEY {
         return format!("/{path}");
     }

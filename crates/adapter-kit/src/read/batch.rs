@@ -123,12 +123,14 @@ struct Element<'a> {
     text: &'a [u8],
 }
 
+/// Returns the texts of the items in a JSON array.
 fn elements(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
     let body = without_byte_order_mark(body);
     match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => return Ok(Vec::new()),
         Some(b'[') => {}
         Some(_) => {
+            // Malformed JSON is another error than JSON without an array.
             check(body)?;
             return Err(BatchError::NotArray);
         }
@@ -149,6 +151,7 @@ fn elements(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
         .collect())
 }
 
+/// Returns the texts of the lines that are not blank.
 fn lines(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
     let lines = body.split(|byte| *byte == b'\n').zip(1..);
     let lines = lines.map(|(line, number)| Element {
@@ -178,6 +181,7 @@ fn check(text: &[u8]) -> Result<(), Malformed> {
     deserializer.end().map_err(Malformed)
 }
 
+/// Reads the keys of an item. The text must be JSON.
 fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_json::Error> {
     let mut keys = Keys::default();
     let mut sent_key = None;
@@ -225,7 +229,7 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
     })
 }
 
-/// Returns the text as an idempotency key, or the problem of an invalid key.
+/// Returns the text as an idempotency key and `None`, or `None` and the problem of an invalid key.
 fn read_key(text: &str) -> (Option<String>, Option<ProblemKind>) {
     match text {
         "" => (None, Some(ProblemKind::Blank)),

@@ -31,6 +31,7 @@ pub(super) struct Keys {
     seen: HashSet<String>,
     repeated: Vec<String>,
     unknown: Vec<(String, NameHint)>,
+    /// Ignored nested lists.
     lists: Vec<String>,
 }
 
@@ -117,6 +118,7 @@ pub fn nearest<'a>(key: &str, names: impl Iterator<Item = &'a str>) -> Option<&'
     }
     names
         .map(|name| (strsim::damerau_levenshtein(key, name), name))
+        // In a short name, a few edits are enough for a completely different name.
         .filter(|(edits, name)| *edits <= MAX_EDITS.min(name.len() / 3))
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)

@@ -12,13 +12,14 @@ const MIN_DIGITS: usize = 19;
 /// valid.
 pub(super) fn as_text(json: &[u8]) -> Cow<'_, [u8]> {
     let has_long_run = json
-        .chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit())
+        .chunk_by(|one, next| one.is_ascii_digit() && next.is_ascii_digit())
         .any(|run| run.len() >= MIN_DIGITS);
     if !has_long_run {
         return Cow::Borrowed(json);
     }
     let mut text = Vec::with_capacity(json.len() + 2);
     let mut rest = json;
+    // The first byte of the previous token. The value of an object follows a colon.
     let mut previous = b' ';
     while let Some(first) = rest.first() {
         let (token, remaining) = rest.split_at(token_length(rest));

@@ -90,7 +90,9 @@ macro_rules! readable_kinds {
 }
 nested_kinds!([readable_kinds]);
 
-/// Reads the records of a nested list. Adds their unrecognised names to those of the trainee.
+/// Reads the records of a nested list. Adds their unrecognised names to those of the trainee. The
+/// inner result is the problem of a value that is not a list of records. The outer result is an
+/// error in the JSON text.
 fn read_nested<'de, R: ReadableRecord + NestedRecord, A: MapAccess<'de>>(
     sent: &mut ParsedRecord<Trainee>,
     pairs: &mut Pairs<'de, A>,
@@ -275,6 +277,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             return Ok(());
         }
         pairs.value(Skip)?;
+        // Clients can send back the fields that responses show.
         if R::shape(served.version).is_some_and(|shape| shape.shows(&key)) {
             self.keys.add_known(&key);
             return Ok(());
@@ -307,6 +310,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             });
     }
 
+    /// Reads the value of an input. Reports a repeated key, and skips its value.
     fn read_input<A: MapAccess<'de>>(
         &mut self,
         input: &'static InputName<R::Field>,
@@ -334,6 +338,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             }
         } else {
             let version = self.reader.served.version;
+            // A joined text sets the fields of all its parts.
             if input.part.is_some() {
                 for part in R::inputs(version).parts(input) {
                     self.seen.insert(part.field);

@@ -67,6 +67,7 @@ impl<'de> Target<'de> for Single {
     }
 }
 
+/// Returns the problem of a value whose type is not the expected one.
 pub(super) fn wrong_type(expected: Kind) -> ProblemKind {
     ProblemKind::WrongType {
         expected,
@@ -74,6 +75,7 @@ pub(super) fn wrong_type(expected: Kind) -> ProblemKind {
     }
 }
 
+/// Whether the value is null or a blank string.
 pub(super) fn is_empty(value: &Scalar<'_>) -> bool {
     matches!(value, Scalar::Null) || matches!(value, Scalar::Text(text) if is_blank(text))
 }
@@ -130,7 +132,8 @@ pub(super) fn set<R: WireRecord>(
     set_field(sent, field, value);
 }
 
-/// Splits a joined text and sets the field of each part.
+/// Splits a joined text and sets the field of each part. A text with a wrong number of parts is one
+/// problem, at the first part.
 fn set_parts<R: Record>(
     sent: &mut ParsedRecord<R>,
     parts: &[InputName<R::Field>],
@@ -195,6 +198,7 @@ fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scal
             },
         );
     }
+    // The time of day is not recorded: a strict request is refused, and others get a notice.
     match date_with_time {
         Some(_) if sent.is_strict => reject(sent, field, wrong_type(expected)),
         Some(DateOfText { day, .. }) => {

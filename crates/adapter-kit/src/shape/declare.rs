@@ -4,13 +4,14 @@ use domain::Record;
 
 use super::{Entry, InputName, Part, Source};
 
-/// Sorts inputs by name at build time.
+/// Sorts inputs by name at build time. The standard library cannot sort at build time.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,
     reason = "at build time, where an index out of bounds does not compile"
 )]
 pub const fn sorted<F: Copy, const N: usize>(mut names: [InputName<F>; N]) -> [InputName<F>; N] {
+    // Insertion sort: the inputs before `end` are sorted.
     let mut end = 1;
     while end < N {
         let mut at = end;
@@ -23,6 +24,7 @@ pub const fn sorted<F: Copy, const N: usize>(mut names: [InputName<F>; N]) -> [I
     names
 }
 
+/// Whether a text comes before another one in the order of bytes.
 #[expect(
     clippy::indexing_slicing,
     reason = "at build time, where an index out of bounds does not compile"
@@ -93,7 +95,7 @@ pub const fn names<R: Record, const N: usize>(entries: &[Entry<R>]) -> [InputNam
     names
 }
 
-/// Whether any field is in a group.
+/// Whether any field is in a group: its name is a path with a dot.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,

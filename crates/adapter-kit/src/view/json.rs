@@ -21,6 +21,7 @@ pub(super) fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// Writes a byte of a string, with an escape if JSON requires one.
 fn write_escaped(out: &mut Vec<u8>, byte: u8) {
     let short = match byte {
         b'"' | b'\\' => byte,
@@ -53,6 +54,7 @@ pub(super) fn integer(out: &mut Vec<u8>, number: i64) {
     }
     let mut rest = number.unsigned_abs();
     let start = out.len();
+    // Writes the digits from the last to the first, then reverses them.
     for _ in 0..MAX_DIGITS {
         out.push(digit(rest % 10));
         rest /= 10;

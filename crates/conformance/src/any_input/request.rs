@@ -17,7 +17,8 @@ use crate::own_names::{MessageCheck, SentStrings};
 const LONGEST_MALFORMED: usize = 120;
 /// The longest response with problems, in bytes, for an empty request.
 const REFUSAL_BYTES: usize = 131_072;
-/// Additional bytes that such a response may have for each byte of the request.
+/// The number of bytes that a response with problems may have in addition, for each byte of the
+/// request.
 const REFUSAL_PER_BYTE: usize = 64;
 
 /// A request body and the handling of unknown names in it.
@@ -59,10 +60,10 @@ impl BodyCheck<'_> {
         match decide(sent) {
             Err(problems) => self.check_refused(&problems, &messages),
             Ok(decision) => {
-                let mut outcome = BTreeSet::new();
+                let mut reported = BTreeSet::new();
                 for notice in &decision.notices {
                     messages.check_notice(notice)?;
-                    if !outcome.insert(format!("{notice:?}")) {
+                    if !reported.insert(format!("{notice:?}")) {
                         return case.fail("a notice", format!("is reported twice: {notice:?}"));
                     }
                     let text = warning(case.version(), notice).unwrap_or_default();
@@ -76,6 +77,8 @@ impl BodyCheck<'_> {
         }
     }
 
+    /// Checks that a body refused as malformed is not JSON or is nested too deeply, and that the
+    /// message is short. `outcome` is the message.
     fn check_malformed(&self, outcome: &str) -> Result<(), CheckFailure> {
         if parse_json(self.body).is_ok() && !outcome.contains("nested deeper") {
             return self
@@ -92,6 +95,8 @@ impl BodyCheck<'_> {
         }
     }
 
+    /// Checks the problems of a refused request: there is at least one, each is reported once, and
+    /// the size of the response is limited.
     fn check_refused(
         &self,
         problems: &[Problem],
@@ -99,10 +104,10 @@ impl BodyCheck<'_> {
     ) -> Result<(), CheckFailure> {
         let case = self.bodies.case;
         let lists = Lists::embedded();
-        let mut outcome = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for problem in problems {
             messages.check_problem(problem)?;
-            if !outcome.insert(format!("{problem:?}")) {
+            if !reported.insert(format!("{problem:?}")) {
                 return case.fail("a problem", format!("is reported twice: {problem:?}"));
             }
         }

@@ -105,6 +105,7 @@ impl SentStrings {
         sent_strings
     }
 
+    /// Adds the keys and strings of a JSON value and of the values inside it.
     fn collect(&mut self, json: &str) {
         if let Ok(text) = serde_json::from_str(json) {
             self.texts.insert(text);
@@ -143,6 +144,7 @@ impl Names {
     }
 }
 
+/// Returns the canonical names of the fields of a record.
 fn dictionary<R: Record>() -> Vec<&'static str> {
     R::Field::ALL
         .iter()

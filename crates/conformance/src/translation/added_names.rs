@@ -103,6 +103,7 @@ fn nested_shown<R: WireNested>(
     (R::KIND, shown(&one.alone, &other.alone))
 }
 
+/// Returns the names of the fields that only requests of the second version can set.
 fn set_names<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
     let added = R::inputs(to)
         .entries
@@ -116,8 +117,11 @@ fn set_names<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
         .collect()
 }
 
+/// Returns the names that only responses of the second version show.
 fn shown<R: WireRecord>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
-    let has = |entry: &&Entry<R>| match &entry.source {
+    // Whether the first version also shows the value. A copy of a field, and a field outside the
+    // dictionary, must have the same name in both versions.
+    let is_in_first = |entry: &&Entry<R>| match &entry.source {
         Source::Field(field) if other.name_of(*field) == Some(entry.name) => {
             one.name_of(*field).is_some()
         }
@@ -130,7 +134,7 @@ fn shown<R: WireRecord>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
                 && matches!(&shown.source, Source::Own(shown) if std::ptr::eq(*shown, *own))
         }),
     };
-    let added = other.entries.iter().filter(|entry| !has(entry));
+    let added = other.entries.iter().filter(|entry| !is_in_first(entry));
     added
         .map(|entry| Name {
             list: None,

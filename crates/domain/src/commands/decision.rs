@@ -31,7 +31,8 @@ pub struct CreationContext<'a> {
     pub next_id: &'a dyn Fn() -> Option<String>,
 }
 
-/// Merges a request into a stored or a new record, and applies the rules.
+/// Merges a request into a stored or a new record, and applies the rules. Fails with all problems
+/// that the rules find.
 pub(super) fn decide<R: Record>(
     owner: R::Owner,
     stored: Option<&R>,

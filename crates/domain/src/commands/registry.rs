@@ -1,8 +1,8 @@
 //! The actions of the registry and of operators.
 //!
-//! API requests can perform some of them in a sandbox only. Rules of versions do not apply; the
-//! state machine does. All actions are idempotent: they return the record unchanged if the action
-//! was already performed.
+//! API requests can perform some of these actions, but only in a sandbox. The rules of versions do
+//! not apply to the actions; the state machine does. All actions are idempotent: they return the
+//! record unchanged if the action was already performed.
 
 use chrono::{Datelike as _, NaiveTime};
 use thiserror::Error;
@@ -24,13 +24,13 @@ pub enum RegistryError {
     /// The record is discarded. Discarded records allow no action.
     #[error("the trainee is discarded")]
     Discarded,
-    /// The trainee has a different number.
+    /// The trainee has a different teacher reference number.
     #[error("the trainee has the TRN {0} already")]
     OtherTrn(String),
-    /// A trainee who is a different person has the number.
+    /// The teacher reference number belongs to a trainee who is a different person.
     #[error("the TRN is that of another person, trainee {0}")]
     TrnOfAnother(String),
-    /// The award requires a number.
+    /// The award requires a teacher reference number.
     #[error("the trainee has no TRN yet")]
     NoTrn,
     /// The award requires the day of meeting the standards.
@@ -68,7 +68,7 @@ pub struct LastWithdrawal {
     pub undone: bool,
 }
 
-/// Issues a teacher reference number. `holders` are the other trainees with the number.
+/// Issues a teacher reference number. `holders` are the other trainees that have this number.
 ///
 /// # Errors
 ///
@@ -186,13 +186,15 @@ pub fn reinstate(
         require_possible_end(end, trainee.itt_start_date, today)?;
         record.itt_end_date = Some(end);
     }
+    // A trainee without a TRN is submitted for one again.
     if record.state == Some(State::SubmittedForTrn) {
         record.submitted_for_trn_at = Some(now);
     }
     Ok(changed(record))
 }
 
-/// Whether the trainee has returned with this date and this end of the training.
+/// Whether the trainee has already returned on this date, with this end of the training. Then the
+/// same reinstatement changes nothing.
 fn matches_reinstatement(trainee: &Trainee, reinstatement: Reinstatement) -> bool {
     reinstatement.date.is_some()
         && trainee.reinstate_date == reinstatement.date
@@ -201,7 +203,8 @@ fn matches_reinstatement(trainee: &Trainee, reinstatement: Reinstatement) -> boo
             .is_none_or(|end| trainee.itt_end_date == Some(end))
 }
 
-/// Checks the end of a training like the rules of all versions.
+/// Checks the end of a training like the rules that all versions share: after the start, not too
+/// late and not too early.
 fn require_possible_end(end: Date, start: Option<Date>, today: Date) -> Result<(), RegistryError> {
     if let Some(start) = start.filter(|start| end <= *start) {
         return Err(RegistryError::EndNotAfterStart(start));
@@ -293,6 +296,7 @@ pub fn reset(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, Reg
     discarded_by(Action::Reset, trainee, now)
 }
 
+/// Discards a trainee with an action that the state must allow. A discarded trainee is unchanged.
 fn discarded_by(
     action: Action,
     trainee: &Trainee,
@@ -308,8 +312,8 @@ fn discarded_by(
     }))
 }
 
-/// Returns the number of a trainee. Returns `None` for a missing number, and for a malformed number
-/// of an imported record.
+/// Returns the teacher reference number of a trainee. Returns `None` for a missing number, and for
+/// a malformed number of an imported record.
 #[must_use]
 pub fn trn_of(trainee: &Trainee) -> Option<Trn> {
     trainee.trn.as_deref()?.parse().ok()

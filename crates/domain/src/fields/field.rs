@@ -67,6 +67,7 @@ impl FieldInfo {
         }
     }
 
+    /// Limits the length of text.
     pub(crate) const fn max(self, characters: usize) -> Self {
         Self {
             max: Some(characters),
@@ -74,6 +75,7 @@ impl FieldInfo {
         }
     }
 
+    /// Accepts only codes of a list.
     pub(crate) const fn code_of(self, list: List) -> Self {
         Self {
             codes: Some(Codes::Listed(list)),
@@ -81,6 +83,7 @@ impl FieldInfo {
         }
     }
 
+    /// Accepts only these words.
     pub(crate) const fn one_of(self, words: &'static [&'static str]) -> Self {
         Self {
             codes: Some(Codes::OneOf(words)),
@@ -88,6 +91,7 @@ impl FieldInfo {
         }
     }
 
+    /// Trims and collapses white space in sent text.
     pub(crate) const fn collapse_whitespace(self) -> Self {
         Self {
             collapses_whitespace: true,
@@ -95,6 +99,7 @@ impl FieldInfo {
         }
     }
 
+    /// Marks a field that only imports from older systems set.
     pub(crate) const fn imported(self) -> Self {
         Self {
             imported: true,
@@ -102,6 +107,7 @@ impl FieldInfo {
         }
     }
 
+    /// Marks a field with a value in every record.
     pub(crate) const fn never_null(self) -> Self {
         Self {
             never_null: true,
@@ -109,6 +115,7 @@ impl FieldInfo {
         }
     }
 
+    /// Marks a field that all versions require.
     pub(crate) const fn required(self) -> Self {
         Self {
             required: true,
@@ -125,6 +132,7 @@ impl FieldInfo {
         accepted_codes: &AcceptedCodes,
     ) -> Option<InvalidValue> {
         let text = value.as_text()?;
+        // Only a text with more than `max` characters has a character at this index.
         if let Some(max) = self.max.filter(|max| text.chars().nth(*max).is_some()) {
             return Some(InvalidValue::TooLong { max });
         }
@@ -199,7 +207,8 @@ pub struct Field {
 }
 
 impl Field {
-    /// Only the macro `record!` calls this function.
+    /// Returns the field at an index of the record with this name. Only the macro `record!` calls
+    /// this function.
     pub(crate) const fn new(record: &'static str, index: usize, info: &'static FieldInfo) -> Self {
         Self {
             record,

@@ -31,7 +31,7 @@ pub const QUALIFICATIONS: &[&str] = &["QTS", "EYTS"];
 pub const BURSARY_TIERS: &[&str] = &["tier_one", "tier_two", "tier_three"];
 /// The trainee disclosed the ethnicity or a disability status.
 pub const DIVERSITY_DISCLOSED: &str = "diversity_disclosed";
-/// The trainee disclosed neither.
+/// The trainee disclosed neither the ethnicity nor a disability status.
 pub const DIVERSITY_NOT_DISCLOSED: &str = "diversity_not_disclosed";
 /// The diversity disclosures.
 pub const DIVERSITY_DISCLOSURES: &[&str] = &[DIVERSITY_DISCLOSED, DIVERSITY_NOT_DISCLOSED];

@@ -8,7 +8,8 @@ use super::list::{List, WITHDRAWAL_REASON};
 use super::table::{ListError, ListErrorKind, Row, rows};
 use crate::fields::vocabulary::{LEVELS, QUALIFICATIONS, WITHDRAWAL_TRIGGERS};
 
-/// Reads the entries of a list, in code order. `namespace` is for derived identifiers.
+/// Reads the entries of a list, in code order. An entry without an identifier in the table gets one
+/// that is derived from `namespace`, the list and the code.
 pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<Entry>, ListError> {
     let mut seen = HashSet::default();
     let mut entries = rows(list.name(), text)?

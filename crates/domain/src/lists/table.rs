@@ -68,6 +68,7 @@ pub(super) struct Row<'a> {
 /// rows.
 pub(super) fn rows<'a>(list: &'a str, text: &'a str) -> Result<Vec<Row<'a>>, ListError> {
     let text = text.trim_start_matches('\u{feff}');
+    // The loop below reports rows with a wrong number of columns.
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
         .from_reader(text.as_bytes());
@@ -175,6 +176,7 @@ impl Row<'_> {
         }
     }
 
+    /// Returns the text of a cell, or `None` if the column is missing.
     fn cell(&self, column: &str) -> Option<&str> {
         let index = self
             .headers

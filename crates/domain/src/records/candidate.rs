@@ -57,6 +57,7 @@ impl<R: Record> Candidate<R> {
             notices: sent.notices,
             is_strict: sent.is_strict,
         };
+        // A requested change can change further fields of a stored record.
         if let Some(stored) = &candidate.stored {
             let implied = R::implied_changes(
                 stored,
@@ -68,6 +69,7 @@ impl<R: Record> Candidate<R> {
                 candidate.mark_changed(*field);
             }
         }
+        // Values that are not used cannot be wrong.
         let ignored = R::ignored_fields(&candidate.record, context.organisations);
         for (field, invalid) in merged.invalid {
             if !ignored.contains(&field) {

@@ -52,7 +52,8 @@ record! {
     }
 }
 
-/// The nationality code of the United Kingdom. The list of countries has other codes for it.
+/// The nationality code of the United Kingdom. Requests may use this code as a country, although
+/// the list of countries has other codes for the United Kingdom.
 const UNITED_KINGDOM: &str = "GB";
 
 /// The kind of a degree, by the country of the award. A degree has all required fields of its kind
@@ -129,7 +130,7 @@ impl Degree {
 }
 
 impl NestedKind for Degree {
-    /// Contract, section 4.10.
+    /// Degrees with equal values in these fields are duplicates (contract, section 4.10).
     const DUPLICATE_FIELDS: &'static [DegreeField] = &[
         DegreeField::subject,
         DegreeField::graduation_year,
@@ -187,6 +188,7 @@ fn grade_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a>
     entry(lists, List::DegreeGrade, degree.text(DegreeField::grade))
 }
 
+/// Returns the stable identifier of a code in a list; null for a missing or unknown code.
 fn entry<'a>(lists: &Lists, list: List, code: Option<Cow<'_, str>>) -> Value<'a> {
     code.and_then(|code| lists.uuid(list, &code))
         .map_or(Value::Null, Value::Uuid)

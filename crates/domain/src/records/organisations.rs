@@ -28,8 +28,8 @@ pub struct TrainingPartner {
     pub name: String,
 }
 
-/// URNs without a particular school: outside England and Wales, not applicable or not available, no
-/// URN exists, not available (sector code list).
+/// URNs that stand for no particular school, from the sector's code list. In order: outside England
+/// and Wales, not applicable or not available, no URN exists, not available.
 pub const URNS_WITHOUT_SCHOOL: [&str; 4] = ["900000", "900010", "900020", "900030"];
 
 /// The URN that record systems export for an unknown URN.

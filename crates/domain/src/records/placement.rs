@@ -75,8 +75,8 @@ fn given_by_school(
     }
 }
 
-/// Returns the address: `URN <urn>, <postcode>`, or the known one of the two (contract, section
-/// 2.2).
+/// Returns the address: `URN <urn>, <postcode>`. If only one of them is known, the address consists
+/// of that one (contract, section 2.2).
 fn address<'a>(placement: &'a dyn Stored<Placement>, _: &'a Lists) -> Value<'a> {
     match (
         placement.text(PlacementField::urn),

@@ -309,9 +309,10 @@ fn clears(change: &Change<Text>) -> bool {
     matches!(change, Change::Clear | Change::Blank)
 }
 
-/// Whether the request removes the link to the training partner: all sent numbers are blank or
-/// null. The partner need not have the number. A sent number keeps the link, even if it is the
-/// shown one, so that clients can send back a whole record.
+/// Whether the request removes the link to the training partner: it sends the URN, the UKPRN or
+/// both as blank or null, and neither as a number. Null for a number that the partner does not have
+/// also removes the link. A sent number keeps the link, even if the record already shows this
+/// number, so that clients can send back a whole record.
 fn removes_partner(stored: &FlatTrainee, changes: &TraineeChanges) -> bool {
     let urn = &changes.training_partner_urn;
     let ukprn = &changes.training_partner_ukprn;
@@ -360,9 +361,9 @@ fn disability_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists)
 }
 
 fn diversity_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
-    let ethnicity = !is_ethnicity_not_provided(trainee, lists);
-    let disability = disclosed_disability(trainee, lists) != DISABILITY_NOT_PROVIDED;
-    Value::text(if ethnicity || disability {
+    let has_ethnicity = !is_ethnicity_not_provided(trainee, lists);
+    let has_disability_status = disclosed_disability(trainee, lists) != DISABILITY_NOT_PROVIDED;
+    Value::text(if has_ethnicity || has_disability_status {
         DIVERSITY_DISCLOSED
     } else {
         DIVERSITY_NOT_DISCLOSED
@@ -453,6 +454,7 @@ fn submission_ready<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> V
     Value::Boolean(required.all(|field| has_shown_value(trainee, *field, lists)))
 }
 
+/// Whether responses show a value in the field. Stored JSON is not parsed if it is shown unchanged.
 fn has_shown_value(trainee: &dyn Stored<Trainee>, field: TraineeField, lists: &Lists) -> bool {
     match trainee.json(field) {
         StoredJson::Text(_) if field.is_shown_as_stored() => true,
@@ -522,6 +524,7 @@ fn ethnicity_code(trainee: &dyn Stored<Trainee>) -> Cow<'_, str> {
 /// Returns the disclosure that all disability codes of the trainee have in common, else "disabled".
 /// Without codes, returns "not provided".
 fn disclosed_disability(trainee: &dyn Stored<Trainee>, lists: &Lists) -> &'static str {
+    // A trainee without codes gets the first disclosure, because `all` is true for no codes.
     for disclosure in [DISABILITY_NOT_PROVIDED, NO_DISABILITY] {
         let mut codes = DISABILITIES.iter().filter_map(|field| trainee.text(*field));
         if codes.all(|code| lists.disclosure(&code) == Some(disclosure)) {

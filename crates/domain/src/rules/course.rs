@@ -54,16 +54,17 @@ rules! { Trainee:
         [F::training_route, F::iqts_country] => Run::Adjust(iqts_country_leaves);
 }
 
+/// Reports a route that did not exist in the academic year of the start.
 fn route_in_year(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let Some(code) = &candidate.record.training_route else {
         return Findings::new();
     };
-    let first = context
+    let first_year = context
         .lists
         .entry(List::TrainingRoute, code)
         .and_then(|route| route.start_year);
     let year = start_date(&candidate.record).map(academic_year::starting_year);
-    match first.zip(year) {
+    match first_year.zip(year) {
         Some((from, year)) if year < from => found(
             F::training_route,
             ProblemKind::RouteNotInYear {
@@ -75,6 +76,7 @@ fn route_in_year(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findi
     }
 }
 
+/// Reports a primary course whose first subject is not primary teaching.
 fn primary_subject(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let wrong = is_primary_course(trainee, context.lists)
@@ -90,6 +92,7 @@ fn primary_subject(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Fin
     })
 }
 
+/// Reports an early years course whose first subject is not early years teaching.
 fn early_years_subject(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let wrong = is_early_years(trainee, context.lists)
@@ -105,32 +108,28 @@ fn early_years_subject(candidate: &Candidate<Trainee>, context: &Context<'_>) ->
     })
 }
 
+/// Reports an age range other than 0 to 5 on an early years route, and the age range 0 to 5 on
+/// another route.
 fn early_years_age_range(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let Some(range) = trainee.course_age_range.as_deref() else {
         return Findings::new();
     };
-    let is_zero_to_five = range == EARLY_YEARS_AGE_RANGE_CODE;
-    match (
-        route(trainee, context.lists).map(|route| route.early_years),
-        is_zero_to_five,
-    ) {
-        (Some(true), false) => found(
-            F::course_age_range,
-            ProblemKind::EarlyYearsDemand {
-                code: EARLY_YEARS_AGE_RANGE_CODE,
-            },
-        ),
-        (Some(false), true) => found(
-            F::course_age_range,
-            ProblemKind::EarlyYearsOnly {
-                code: EARLY_YEARS_AGE_RANGE_CODE,
-            },
-        ),
-        (Some(true), true) | (Some(false), false) | (None, _) => Findings::new(),
+    let Some(route) = route(trainee, context.lists) else {
+        return Findings::new();
+    };
+    let code = EARLY_YEARS_AGE_RANGE_CODE;
+    let is_zero_to_five = range == code;
+    if route.early_years && !is_zero_to_five {
+        found(F::course_age_range, ProblemKind::EarlyYearsDemand { code })
+    } else if !route.early_years && is_zero_to_five {
+        found(F::course_age_range, ProblemKind::EarlyYearsOnly { code })
+    } else {
+        Findings::new()
     }
 }
 
+/// Reports a second subject that equals the first one, except on early years routes.
 fn second_subject_differs(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let wrong = trainee.course_subject_2.is_some()
@@ -141,6 +140,7 @@ fn second_subject_differs(candidate: &Candidate<Trainee>, context: &Context<'_>)
     })
 }
 
+/// Reports a third subject that equals the first or the second one, except on early years routes.
 fn third_subject_differs(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     if trainee.course_subject_3.is_none() || is_early_years(trainee, context.lists) {
@@ -161,6 +161,7 @@ fn third_subject_differs(candidate: &Candidate<Trainee>, context: &Context<'_>) 
     )
 }
 
+/// Reports a year of the course that is not a whole number.
 fn course_year_number(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let wrong = candidate
         .record
@@ -170,6 +171,7 @@ fn course_year_number(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findin
     found_if(wrong, F::course_year, || ProblemKind::NotWholeNumber)
 }
 
+/// Reports a missing study mode if the route requires one. A missing or unknown route requires one.
 fn study_mode_by_route(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let needed = route(trainee, context.lists).is_none_or(|route| route.study_mode_required);
@@ -180,6 +182,8 @@ fn study_mode_by_route(candidate: &Candidate<Trainee>, context: &Context<'_>) ->
     )
 }
 
+/// Reports a missing academic award if the aim of the training requires one. A missing aim requires
+/// one.
 fn qualification_aim(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let needed = trainee
@@ -193,6 +197,7 @@ fn qualification_aim(candidate: &Candidate<Trainee>, context: &Context<'_>) -> F
     )
 }
 
+/// Reports a missing country of training on the iQTS route.
 fn iqts_country(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     match &trainee.training_route {
@@ -208,6 +213,7 @@ fn iqts_country(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findin
     }
 }
 
+/// Reports a country of training on any route except iQTS.
 fn no_iqts_country(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     match &trainee.training_route {
@@ -223,6 +229,8 @@ fn no_iqts_country(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Fin
     }
 }
 
+/// Clears the country of training if an update changes the route to one other than iQTS. A country
+/// that the request changes is kept, so that another rule reports it.
 fn iqts_country_leaves(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let moved = candidate.stored().is_some() && candidate.changes(F::training_route);
     if moved

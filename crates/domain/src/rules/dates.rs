@@ -38,6 +38,7 @@ rules! { Trainee:
             => Run::CheckNeeding(&[F::trainee_start_date], started_not_in_future);
 }
 
+/// Reports a planned start after the next calendar year.
 fn start_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let latest = context.today.year() + START_YEARS_AHEAD;
     let late = candidate
@@ -59,6 +60,7 @@ pub(crate) fn earliest_end(today: Date) -> Date {
     years_before(today, YEARS_BACK)
 }
 
+/// Reports a planned end after the latest calendar year.
 fn end_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let latest = latest_end_year(context.today);
     let late = candidate
@@ -70,6 +72,7 @@ fn end_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Fi
     })
 }
 
+/// Reports a planned end before the earliest day.
 fn end_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let earliest = earliest_end(context.today);
     let early = candidate
@@ -81,6 +84,7 @@ fn end_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) -> F
     })
 }
 
+/// Reports a planned end that is not later than the planned start.
 fn end_after_start(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let start = candidate.record.itt_start_date;
     let end = candidate.record.itt_end_date;
@@ -110,7 +114,8 @@ fn start_as_planned(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
     }
 }
 
-/// Reports the problem at the field with the date: the actual start date, else the planned one.
+/// Reports a start that is too long ago, at the field of the actual start date. If the record has
+/// only a planned start date, the problem is at that field.
 fn started_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let earliest = years_before(context.today, YEARS_BACK);
     let early = start_date(&candidate.record).is_some_and(|day| day < earliest);
@@ -121,6 +126,7 @@ fn started_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) 
     found_if(early, field, || ProblemKind::TooEarly { earliest })
 }
 
+/// Reports an actual start date in the future.
 fn started_not_in_future(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let late = candidate
         .record

@@ -18,6 +18,7 @@ rules! { Deferral:
         [F::defer_date, F::defer_reason] => Run::Check(state);
 }
 
+/// Reports a state of the trainee that does not allow a deferral.
 fn state(candidate: &Candidate<Deferral>, _: &Context<'_>) -> Findings {
     let refused = candidate.owner.next_state(Action::Defer).is_err();
     found_if(refused, TraineeField::state, || ProblemKind::WrongState {

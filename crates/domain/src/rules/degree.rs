@@ -51,6 +51,7 @@ rules! { Degree:
         [F::grade, F::country] => Run::Check(grade);
 }
 
+/// Determines the kind of the degree, and clears the fields that this kind excludes.
 fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let kind = kind_of(candidate, context);
     report_values_of_other_kind(candidate, kind, context);
@@ -66,7 +67,7 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
             degree.uk_degree = None;
         }
     }
-    // Rules about required fields read the country. They must run again for another kind.
+    // The rules about required fields read the country. If the kind changes, these rules must run.
     if candidate
         .stored()
         .is_some_and(|stored| stored.kind(context.lists) != kind)
@@ -75,8 +76,8 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     }
 }
 
-/// Adds a notice for each sent field that the kind of the degree excludes. The notice has the field
-/// that decided the kind.
+/// Adds a notice for each sent field that the kind of the degree excludes. The notice names the
+/// field that decided the kind.
 fn report_values_of_other_kind(
     candidate: &mut Candidate<Degree>,
     kind: DegreeKind,
@@ -130,6 +131,7 @@ fn record_institution(candidate: &mut Candidate<Degree>, context: &Context<'_>) 
         candidate.record.institution = Some(code);
     } else if candidate.changes(F::institution) {
         let codes = || context.lists.codes(List::Institution).map(str::to_owned);
+        // Clients often omit leading zeros; the notice suggests the listed code.
         let listed =
             codes().find(|code| code.trim_start_matches('0') == sent.trim_start_matches('0'));
         let notice = NoticeKind::NotInList {
@@ -143,6 +145,7 @@ fn record_institution(candidate: &mut Candidate<Degree>, context: &Context<'_>) 
     }
 }
 
+/// Replaces a grade that is recorded as another grade, and clears the grade in words.
 fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let degree = &mut candidate.record;
     // Replaced reference data may lack the recorded code.
@@ -192,7 +195,8 @@ fn kind_of(candidate: &Candidate<Degree>, context: &Context<'_>) -> DegreeKind {
     stored.kind(context.lists)
 }
 
-/// Returns the sent text if it differs from the stored one.
+/// Returns the sent text if it differs from the stored one; `None` if the text is equal, or if no
+/// text is sent.
 fn changed_text<'a>(change: &'a Change<Text>, stored: Option<&Text>) -> Option<&'a Text> {
     match change {
         Change::Set(text) if stored != Some(text) => Some(text),
@@ -200,6 +204,7 @@ fn changed_text<'a>(change: &'a Change<Text>, stored: Option<&Text>) -> Option<&
     }
 }
 
+/// Returns the code to record: `recorded` for the code `sent`, and any other code unchanged.
 fn recorded_as(code: Text, (sent, recorded): (&str, &str)) -> Text {
     if code == sent {
         recorded.to_owned()
@@ -208,6 +213,7 @@ fn recorded_as(code: Text, (sent, recorded): (&str, &str)) -> Text {
     }
 }
 
+/// Reports a year of graduation after next year, or too many years before.
 fn graduation_year_bounds(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     let latest = i64::from(context.today.year()) + 1;
     let earliest = latest - YEARS_BACK;
@@ -221,6 +227,7 @@ fn graduation_year_bounds(candidate: &Candidate<Degree>, context: &Context<'_>) 
     })
 }
 
+/// Reports an unlisted country of a foreign degree.
 fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     let is_foreign = kind_of(candidate, context) == DegreeKind::Foreign;
     match &candidate.record.country {

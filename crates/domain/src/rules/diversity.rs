@@ -18,6 +18,8 @@ rules! { Trainee:
         DISABILITIES => Run::CheckNeeding(&[], disabilities_differ);
 }
 
+/// Sets the ethnicity to the one with the sent group and background. If only one of the two is
+/// sent, the stored ethnicity provides the other. A sent ethnicity has priority.
 fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let group = candidate.record.ethnic_group.take();
     let background = candidate.record.ethnic_background.take();
@@ -43,18 +45,16 @@ fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
 /// provided".
 fn report_ignored_pair(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     for field in [F::ethnic_group, F::ethnic_background] {
-        let shown = shown(candidate, field, context);
-        let is_ignored =
-            candidate
-                .requested()
-                .requested(field)
-                .is_some_and(|sent| match sent.as_text() {
-                    Some(text) => text != shown,
-                    None => {
-                        !candidate.is_new()
-                            && !is_ethnicity_not_provided(&candidate.record, context.lists)
-                    }
-                });
+        let Some(sent) = candidate.requested().requested(field) else {
+            continue;
+        };
+        let is_ignored = match sent.as_text() {
+            Some(text) => text != shown(candidate, field, context),
+            // In a new record, null counts as not sent.
+            None => {
+                !candidate.is_new() && !is_ethnicity_not_provided(&candidate.record, context.lists)
+            }
+        };
         if is_ignored {
             candidate.notice(
                 field,
@@ -66,7 +66,7 @@ fn report_ignored_pair(candidate: &mut Candidate<Trainee>, context: &Context<'_>
     }
 }
 
-/// Returns the shown value of a field.
+/// Returns the text that responses show in a field; empty if the field has no text.
 fn shown(candidate: &Candidate<Trainee>, field: F, context: &Context<'_>) -> String {
     Trainee::shown(&candidate.record, field, context.lists)
         .as_text()
@@ -74,6 +74,7 @@ fn shown(candidate: &Candidate<Trainee>, field: F, context: &Context<'_>) -> Str
         .unwrap_or_default()
 }
 
+/// Reports each disability that an earlier field of the trainee already has.
 fn disabilities_differ(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let codes = DISABILITIES.map(|field| (field, candidate.record.stored(field)));
     let mut findings = Findings::new();

@@ -43,6 +43,7 @@ rules! { Trainee:
         [F::additional_training_initiative, F::trainee_start_date, F::itt_start_date] => Run::Check(additional_initiative);
 }
 
+/// Reports student finance that is not available for the route in the academic year of the start.
 fn student_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let Some(route) = trainee.training_route.as_deref() else {
@@ -52,20 +53,21 @@ fn student_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Fin
     // A request with a missing age range gets only the problem of the age range.
     let has_ages =
         trainee.course_age_range.is_some() || candidate.changes_any(&[F::course_age_range]);
-    let open = has_ages && context.lists.is_funded(year, route);
+    let is_available = has_ages && context.lists.is_funded(year, route);
     found_if(
-        trainee.fund_code.as_deref() == Some(ELIGIBLE) && !open,
+        trainee.fund_code.as_deref() == Some(ELIGIBLE) && !is_available,
         F::fund_code,
         || ProblemKind::NoStudentFinance { year },
     )
 }
 
+/// Reports funding without student finance. Some subjects are exempt in exception years.
 fn funding_with_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let Some(method) = trainee.funding_method.as_deref() else {
         return Findings::new();
     };
-    let exception = context
+    let is_exempt = context
         .accepted_codes
         .funding_exception_years
         .contains(&year_of(trainee, context))
@@ -77,7 +79,7 @@ fn funding_with_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -
             .fund_code
             .as_deref()
             .is_some_and(|code| code != ELIGIBLE)
-        && !exception;
+        && !is_exempt;
     found_if(wrong, F::funding_method, || {
         ProblemKind::FundingNeedsFinance {
             method: method.to_owned(),
@@ -85,6 +87,8 @@ fn funding_with_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -
     })
 }
 
+/// Reports funding that does not exist for the academic year, the route and the first subject. The
+/// problem lists the funding methods that exist.
 fn funding_exists(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let (Some(method), Some(kind), Some(route)) = (
@@ -124,6 +128,8 @@ fn funding_exists(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Find
     )
 }
 
+/// Clears the training initiative if the funding method is the veterans' bursary, which implies the
+/// initiative.
 fn veterans_initiative(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
     if candidate.record.funding_method.as_deref() == Some(VETERANS_BURSARY) {
         let field = F::training_initiative;
@@ -138,6 +144,7 @@ fn veterans_initiative(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
     }
 }
 
+/// Reports a training initiative that was not available in the academic year of the start.
 fn initiative(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     in_year(
         candidate,
@@ -152,6 +159,8 @@ fn additional_initiative(candidate: &Candidate<Trainee>, context: &Context<'_>) 
     in_year(candidate, context, code, F::additional_training_initiative)
 }
 
+/// Reports the initiative `code` in a field if it was not available in the academic year of the
+/// start. An unknown code is not reported, because the definition of the field refuses it.
 fn in_year(
     candidate: &Candidate<Trainee>,
     context: &Context<'_>,
@@ -177,11 +186,12 @@ fn in_year(
     Findings::new()
 }
 
-/// Returns the academic year of the trainee's funding.
+/// Returns the academic year that decides about the trainee's funding.
 fn year_of(trainee: &FlatTrainee, context: &Context<'_>) -> i32 {
     academic_year::training_year(start_date(trainee), context.today)
 }
 
+/// Returns the funding subjects of the first subject of the course; empty without a subject.
 fn funding_subjects<'a>(trainee: &FlatTrainee, context: &Context<'a>) -> &'a [String] {
     trainee
         .course_subject_1

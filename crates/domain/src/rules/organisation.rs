@@ -27,6 +27,8 @@ struct PartnerNumbers {
     ukprn: Option<Text>,
 }
 
+/// Links the requested training partner, or removes the link. Reports a malformed or unknown
+/// number.
 fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let requested = requested_partner(candidate);
     match find_partner(&requested, context.organisations) {
@@ -45,8 +47,9 @@ fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     }
 }
 
-/// Returns the requested numbers. A number equal to the stored one counts only if no other number
-/// is changed: it keeps the link if the other number is sent as blank.
+/// Returns the numbers of the requested partner. If the request changes a number, only changed
+/// numbers count, because the other one can belong to the former partner. Otherwise all sent
+/// numbers count, so that a number sent unchanged keeps the link.
 fn requested_partner(candidate: &Candidate<Trainee>) -> PartnerNumbers {
     let sent = PartnerNumbers {
         urn: sent_text(&candidate.requested().training_partner_urn),
@@ -129,6 +132,8 @@ fn partner_numbers(partner: &TrainingPartner) -> PartnerNumbers {
     }
 }
 
+/// Reports a malformed or unknown URN of the employing school. A URN that stands for no particular
+/// school removes the link.
 fn employing_school(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let Some(urn) = candidate.record.employing_school_urn.clone() else {
         return;

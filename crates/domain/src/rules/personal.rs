@@ -30,6 +30,7 @@ rules! { Trainee:
         [F::application_id] => Run::Check(application_id);
 }
 
+/// Reports a date of birth in the future.
 fn born(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let late = candidate
         .record
@@ -38,6 +39,7 @@ fn born(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     found_if(late, F::date_of_birth, || ProblemKind::InFuture)
 }
 
+/// Reports a trainee below the minimum age.
 fn old_enough(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let latest = years_before(context.today, MIN_AGE_YEARS);
     let young = candidate
@@ -49,6 +51,7 @@ fn old_enough(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings
     })
 }
 
+/// Reports a trainee above the maximum age.
 fn not_too_old(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let earliest = years_before(context.today, MAX_AGE_YEARS);
     let old = candidate
@@ -60,6 +63,7 @@ fn not_too_old(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Finding
     })
 }
 
+/// Reports a text that is not an e-mail address.
 fn email(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let wrong = candidate
         .record
@@ -69,13 +73,14 @@ fn email(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     found_if(wrong, F::email, || ProblemKind::NotEmail)
 }
 
-/// Returns the numbers of characters that a field can have; `None` if only a maximum is set, or
-/// nothing.
+/// Returns the allowed lengths of a field, in characters. Returns `None` for a field without
+/// allowed lengths; such a field can still have a maximum length.
 #[must_use]
 pub fn exact_lengths(field: Field) -> Option<&'static [usize]> {
     (field == F::agency_id.into()).then_some(AGENCY_ID_LENGTHS)
 }
 
+/// Reports an agency identifier whose length is not allowed.
 fn agency_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let wrong = candidate
         .record
@@ -87,6 +92,8 @@ fn agency_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     })
 }
 
+/// Reports an application identifier with too many characters, or with characters other than
+/// digits.
 fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let wrong = candidate
         .record
@@ -103,6 +110,8 @@ fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
 /// Whether the text has the form of an e-mail address: a local part of common characters, one at
 /// sign, a host of at least two parts that ends in letters, and no two adjacent dots.
 pub fn is_email(text: &str) -> bool {
+    // The maximum length of a host name in DNS.
+    const MAX_HOST_LENGTH: usize = 253;
     let Some((local, host)) = text.split_once('@') else {
         return false;
     };
@@ -114,7 +123,7 @@ pub fn is_email(text: &str) -> bool {
         && local.chars().all(is_local_character)
         && !text.contains("..")
         && parts.len() >= 2
-        && host.len() <= 253
+        && host.len() <= MAX_HOST_LENGTH
         && parts.iter().all(|part| is_host_part(part))
         && (last.starts_with("xn--")
             || (last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic())))

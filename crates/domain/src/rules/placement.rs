@@ -22,6 +22,7 @@ rules! { Placement:
         [F::postcode, F::urn] => Run::CheckNeeding(&[F::postcode], postcode);
 }
 
+/// Reports a text that is not a URN.
 fn urn_form(candidate: &Candidate<Placement>, _: &Context<'_>) -> Findings {
     let wrong = candidate
         .record
@@ -33,6 +34,8 @@ fn urn_form(candidate: &Candidate<Placement>, _: &Context<'_>) -> Findings {
     })
 }
 
+/// Copies the name and the postcode of the known school to the placement. Without a known school,
+/// removes the copied values of the former school.
 fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
     let known = candidate
         .record
@@ -72,6 +75,7 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
     candidate.record.school_id = Some(school.id);
 }
 
+/// Reports a name that is blank, or missing without a school that provides it.
 fn name(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     // With an invalid URN, the name may be missing: a school may provide it.
     let missing = candidate.is_valid(&[F::urn])
@@ -82,6 +86,7 @@ fn name(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     })
 }
 
+/// Reports a text that is not a postcode, unless a known school provides the postcode.
 fn postcode(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     let wrong = candidate.record.school_id.is_none()
         && !is_given(F::postcode, candidate, context)
@@ -102,14 +107,16 @@ fn is_given(field: F, candidate: &Candidate<Placement>, context: &Context<'_>) -
 /// optional. The outward part is one or two letters, a digit, and optionally a digit or letter. The
 /// inward part is a digit and two letters.
 fn is_postcode(text: &str) -> bool {
+    const INWARD_LENGTH: usize = 3;
     let Some((outward, inward)) = text
         .len()
-        .checked_sub(3)
+        .checked_sub(INWARD_LENGTH)
         .and_then(|at| text.split_at_checked(at))
     else {
         return false;
     };
     let outward = outward.strip_suffix(' ').unwrap_or(outward);
+    // `9` stands for any digit, and `A` for any letter.
     let shape: String = outward
         .chars()
         .map(|character| match character {

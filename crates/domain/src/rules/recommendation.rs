@@ -25,6 +25,7 @@ rules! { Recommendation:
     STATE("3") = "recommendation_state": "the state is submitted_for_trn or trn_received", [] => Run::Check(state);
 }
 
+/// Reports a day of meeting the standards in the future.
 fn date_not_in_future(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
     let late = candidate
         .record
@@ -33,6 +34,7 @@ fn date_not_in_future(candidate: &Candidate<Recommendation>, context: &Context<'
     found_if(late, F::qts_standards_met_date, || ProblemKind::InFuture)
 }
 
+/// Reports a day of meeting the standards before the planned start of the training.
 fn date_after_start(candidate: &Candidate<Recommendation>, _: &Context<'_>) -> Findings {
     let early = candidate
         .record
@@ -44,6 +46,7 @@ fn date_after_start(candidate: &Candidate<Recommendation>, _: &Context<'_>) -> F
     })
 }
 
+/// Reports a trainee without a degree on a route that requires one for the award.
 fn degree(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
     let needed = route(&candidate.owner, context.lists).is_some_and(|route| route.degree_required);
     found_if(
@@ -53,6 +56,7 @@ fn degree(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findi
     )
 }
 
+/// Reports a trainee with fewer placements than the route requires for the award.
 fn placements(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
     let Some(route) = route(&candidate.owner, context.lists) else {
         return Findings::new();
@@ -69,6 +73,7 @@ fn placements(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> F
     )
 }
 
+/// Reports a trainee without an employing school on a route that requires one for the award.
 fn employing_school(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
     let needed = route(&candidate.owner, context.lists)
         .is_some_and(|route| route.employing_school_required_for_award);
@@ -79,6 +84,7 @@ fn employing_school(candidate: &Candidate<Recommendation>, context: &Context<'_>
     )
 }
 
+/// Reports a state of the trainee that does not allow a recommendation.
 fn state(candidate: &Candidate<Recommendation>, _: &Context<'_>) -> Findings {
     let refused = candidate.owner.next_state(Action::Recommend).is_err();
     found_if(refused, TraineeField::state, || ProblemKind::WrongState {

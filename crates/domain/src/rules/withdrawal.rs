@@ -43,6 +43,7 @@ rules! { Withdrawal:
             => Run::CheckNeeding(&[F::safeguarding_concern_reasons], safeguarding);
 }
 
+/// Reports a state of the trainee that does not allow a withdrawal.
 fn state(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
     match candidate.owner.next_state(Action::Withdraw) {
         Ok(_) => Findings::new(),
@@ -56,6 +57,7 @@ fn state(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
     }
 }
 
+/// Reports a training that has not started, unless the record was added in error.
 fn started(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.owner;
     if added_in_error(candidate) {
@@ -76,6 +78,8 @@ fn started(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings
     })
 }
 
+/// Reports a withdrawal before the planned start of the training, unless the record was added in
+/// error.
 fn date_after_start(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
     let early = candidate
         .record
@@ -91,6 +95,7 @@ fn date_after_start(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findi
     )
 }
 
+/// Removes repeated reasons.
 fn reasons_once(candidate: &mut Candidate<Withdrawal>, _: &Context<'_>) {
     if let Some(reasons) = &mut candidate.record.reasons {
         let mut seen = std::collections::HashSet::new();
@@ -98,6 +103,7 @@ fn reasons_once(candidate: &mut Candidate<Withdrawal>, _: &Context<'_>) {
     }
 }
 
+/// Reports missing reasons, and reasons that are not listed for the trigger.
 fn reasons(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
     let Some(reasons) = candidate
         .record
@@ -129,6 +135,7 @@ fn reasons(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings
     })
 }
 
+/// Reports a missing explanation if one of the reasons requires it in `another_reason`.
 fn another_reason(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
     let withdrawal = &candidate.record;
     match reason_with(candidate, context, |reason| reason.requires_another_reason) {
@@ -140,6 +147,8 @@ fn another_reason(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> F
     }
 }
 
+/// Reports a missing explanation if one of the reasons requires it in
+/// `safeguarding_concern_reasons`.
 fn safeguarding(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
     let withdrawal = &candidate.record;
     match reason_with(candidate, context, |reason| {
@@ -153,7 +162,8 @@ fn safeguarding(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Fin
     }
 }
 
-/// Returns the first sent reason whose entry in the list has the property.
+/// Returns the first sent reason whose entry in the list has the property; `None` if no reason has
+/// it.
 fn reason_with(
     candidate: &Candidate<Withdrawal>,
     context: &Context<'_>,
@@ -169,6 +179,7 @@ fn reason_with(
     .cloned()
 }
 
+/// Whether one of the reasons is that the record was added in error.
 fn added_in_error(candidate: &Candidate<Withdrawal>) -> bool {
     candidate
         .record

@@ -111,6 +111,8 @@ pub fn read_date_time(text: &str) -> Option<DateTime<Utc>> {
         .map(|timestamp| timestamp.and_utc())
 }
 
+/// Parses an offset such as `Z`, `+01:00`, `+0100` or `+01`. An empty text is the offset of UTC.
+/// Returns `None` for other texts.
 fn read_offset(text: &str) -> Option<FixedOffset> {
     let is_east = match text {
         "" | "Z" | "z" => return FixedOffset::east_opt(0),

@@ -62,6 +62,7 @@ pub fn nfkc_casefold(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     let mut folded = nfkc_casefold_once(text);
+    // Repeats until another pass changes nothing.
     loop {
         let again = nfkc_casefold_once(&folded);
         if again == folded {

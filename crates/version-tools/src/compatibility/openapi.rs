@@ -26,16 +26,20 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
 
 /// Returns the operations of a document, with names such as `POST /trainees`.
 fn operations(document: &Value) -> Vec<(String, &Value)> {
-    let paths = entries(document.get("paths")).into_iter();
-    let operations = paths.flat_map(|(path, item)| {
-        let methods = METHODS
-            .iter()
-            .filter_map(move |method| Some((method.to_ascii_uppercase(), item.get(method)?)));
-        methods.map(move |(method, operation)| (format!("{method} {path}"), operation))
-    });
-    operations.collect()
+    let mut operations = Vec::new();
+    for (path, item) in entries(document.get("paths")) {
+        for method in METHODS {
+            if let Some(operation) = item.get(method) {
+                let name = format!("{} {path}", method.to_ascii_uppercase());
+                operations.push((name, operation));
+            }
+        }
+    }
+    operations
 }
 
+/// Compares an operation of both documents: deprecation, parameters, body and replies. `name` is a
+/// name such as `POST /trainees`.
 fn compare_operations(
     name: &str,
     before: &Value,
@@ -75,6 +79,8 @@ fn is_required(part: &Value) -> bool {
     part.get("required") == Some(&Value::Bool(true))
 }
 
+/// Compares the parameters of an operation. A parameter is identified by its name and its location
+/// (`in`), such as the path or the query.
 fn compare_parameters(
     place: &str,
     before: &Value,
@@ -105,21 +111,22 @@ fn compare_parameters(
     let new = parameters(now);
     for parameter in &old {
         let subject = text(parameter, "name");
-        let Some(other) = new.iter().find(|other| same(parameter, other)) else {
+        let Some(counterpart) = new.iter().find(|other| same(parameter, other)) else {
             changes.breaking(place, subject, "is no longer read");
             continue;
         };
-        if is_required(other) && !is_required(parameter) {
+        if is_required(counterpart) && !is_required(parameter) {
             changes.breaking(place, &subject, "is required");
         }
-        if let (Some(old), Some(new)) = (parameter.get("schema"), other.get("schema")) {
+        if let (Some(old), Some(new)) = (parameter.get("schema"), counterpart.get("schema")) {
             schemas.compare(place, &subject, old, new, Direction::Request, changes);
         }
     }
-    for parameter in new
-        .iter()
-        .filter(|parameter| !old.iter().any(|other| same(parameter, other)))
-    {
+    for parameter in &new {
+        let existed = old.iter().any(|other| same(parameter, other));
+        if existed {
+            continue;
+        }
         let what = if is_required(parameter) {
             "is new and required"
         } else {

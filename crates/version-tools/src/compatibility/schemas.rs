@@ -50,7 +50,7 @@ impl Schemas<'_> {
     }
 }
 
-/// Resolves a reference. Returns the schema, and the name of a referenced schema.
+/// Follows the `$ref` of a schema. Returns the schema itself, and its name if it was referenced.
 fn resolved<'a>(document: &'a Value, schema: &'a Value) -> (&'a Value, Option<&'a str>) {
     match schema.get("$ref").and_then(Value::as_str) {
         Some(reference) => {
@@ -61,6 +61,7 @@ fn resolved<'a>(document: &'a Value, schema: &'a Value) -> (&'a Value, Option<&'
     }
 }
 
+/// Returns the JSON types that a schema allows; `None` if the schema does not name any.
 fn types(schema: &Value) -> Option<BTreeSet<&str>> {
     match schema.get("type")? {
         Value::String(one) => Some(BTreeSet::from([one.as_str()])),
@@ -74,6 +75,7 @@ fn requires(schema: &Value, name: &str) -> bool {
     required.is_some_and(|required| required.iter().any(|other| other == name))
 }
 
+/// Returns the values as JSON, separated by commas.
 fn listed(values: &[&Value]) -> String {
     values
         .iter()
@@ -83,6 +85,8 @@ fn listed(values: &[&Value]) -> String {
 }
 
 impl Comparison<'_, '_> {
+    /// Compares two schemas and the schemas inside them. `depth` is the number of enclosing
+    /// schemas.
     fn compare(&mut self, place: &str, subject: &str, before: &Value, now: &Value, depth: usize) {
         let (before, name) = resolved(self.schemas.before, before);
         let (now, _) = resolved(self.schemas.now, now);
@@ -92,6 +96,7 @@ impl Comparison<'_, '_> {
             (Some(name), Direction::Reply) => &format!("{name} in replies"),
             (None, _) => place,
         };
+        // A schema that refers to itself would never end.
         if depth > MAX_DEPTH {
             return;
         }
@@ -119,7 +124,8 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Compares the parts of a composed schema.
+    /// Compares the parts of a schema that combines schemas with `key`: `anyOf`, `allOf` or
+    /// `oneOf`.
     fn compare_parts(
         &mut self,
         place: &str,
@@ -139,16 +145,20 @@ impl Comparison<'_, '_> {
         for (old, new) in old.iter().zip(&new) {
             self.compare(place, subject, old, new, depth + 1);
         }
-        // In a reply, an additional form breaks clients. In a request, a removed form does.
-        let loosens = key != "allOf";
+        // The parts of `anyOf` and `oneOf` are alternatives. An additional one breaks clients that
+        // read replies, and a removed one breaks clients that send requests. The parts of `allOf`
+        // are conditions, with the opposite effect.
+        let are_alternatives = key != "allOf";
         let breaks = match new.len().cmp(&old.len()) {
             std::cmp::Ordering::Equal => return,
-            std::cmp::Ordering::Greater => loosens == (self.direction == Direction::Reply),
-            std::cmp::Ordering::Less => loosens == (self.direction == Direction::Request),
+            std::cmp::Ordering::Greater => are_alternatives == (self.direction == Direction::Reply),
+            std::cmp::Ordering::Less => are_alternatives == (self.direction == Direction::Request),
         };
         self.changes.add(breaks, place, subject, "has other forms");
     }
 
+    /// Compares the JSON types. Requests must keep the old types, and replies must not have new
+    /// types.
     fn compare_types(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
         let old = types(before);
         let new = types(now);
@@ -160,29 +170,24 @@ impl Comparison<'_, '_> {
         };
         let removed: Vec<&str> = old.difference(new).copied().collect();
         let added: Vec<&str> = new.difference(old).copied().collect();
-        let is_request = self.direction == Direction::Request;
-        match (self.direction, removed.is_empty(), added.is_empty()) {
-            (_, true, true) => {}
-            (Direction::Request, false, _) => {
-                self.changes.breaking(
-                    place,
-                    subject,
-                    format!("can no longer be {}", removed.join(", ")),
-                );
+        match self.direction {
+            Direction::Request if !removed.is_empty() => {
+                let what = format!("can no longer be {}", removed.join(", "));
+                self.changes.breaking(place, subject, what);
             }
-            (_, _, false) => {
-                let what = if is_request { "can also be" } else { "can be" };
-                self.changes.add(
-                    !is_request,
-                    place,
-                    subject,
-                    format!("{what} {}", added.join(", ")),
-                );
+            Direction::Request if !added.is_empty() => {
+                let what = format!("can also be {}", added.join(", "));
+                self.changes.additive(place, subject, what);
             }
-            (Direction::Reply, false, true) => {
-                self.changes
-                    .additive(place, subject, format!("is never {}", removed.join(", ")));
+            Direction::Reply if !added.is_empty() => {
+                let what = format!("can be {}", added.join(", "));
+                self.changes.breaking(place, subject, what);
             }
+            Direction::Reply if !removed.is_empty() => {
+                let what = format!("is never {}", removed.join(", "));
+                self.changes.additive(place, subject, what);
+            }
+            Direction::Request | Direction::Reply => {}
         }
     }
 
@@ -221,6 +226,8 @@ impl Comparison<'_, '_> {
         }
     }
 
+    /// Compares the formats and patterns of texts. Any change breaks clients, except a removed
+    /// condition on requests and a new condition on replies.
     fn compare_forms(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
         for key in ["format", "pattern"] {
             let old = before.get(key);
@@ -228,34 +235,38 @@ impl Comparison<'_, '_> {
             if old == new {
                 continue;
             }
-            let loosened = (self.direction == Direction::Request && new.is_none())
-                || (self.direction == Direction::Reply && old.is_none());
-            self.changes
-                .add(!loosened, place, subject, format!("has another {key}"));
+            let is_compatible = match self.direction {
+                Direction::Request => new.is_none(),
+                Direction::Reply => old.is_none(),
+            };
+            let what = format!("has another {key}");
+            self.changes.add(!is_compatible, place, subject, what);
         }
     }
 
+    /// Compares the bounds of a value in requests.
     fn compare_bounds(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
-        let bound = |schema: &Value, key: &str| schema.get(key).and_then(Value::as_f64);
-        for (key, sign) in LOWER_BOUNDS
-            .map(|key| (key, 1.0))
-            .into_iter()
-            .chain(UPPER_BOUNDS.map(|key| (key, -1.0)))
-        {
-            let old = bound(before, key);
-            let new = bound(now, key);
-            let tightness =
-                |bound: Option<f64>| bound.map_or(f64::NEG_INFINITY, |bound| bound * sign);
-            if tightness(new) > tightness(old) {
+        // The sign makes the larger number the stricter one for lower and for upper bounds.
+        let lower = LOWER_BOUNDS.map(|key| (key, 1.0));
+        let upper = UPPER_BOUNDS.map(|key| (key, -1.0));
+        for (key, sign) in lower.into_iter().chain(upper) {
+            let strictness = |schema: &Value| {
+                let bound = schema.get(key).and_then(Value::as_f64);
+                bound.map_or(f64::NEG_INFINITY, |bound| bound * sign)
+            };
+            let old = strictness(before);
+            let new = strictness(now);
+            if new > old {
                 self.changes
                     .breaking(place, subject, format!("has a narrower limit ({key})"));
-            } else if tightness(new) < tightness(old) {
+            } else if new < old {
                 self.changes
                     .additive(place, subject, format!("has a wider limit ({key})"));
             }
         }
     }
 
+    /// Compares the properties of an object: removed, new, and newly required or optional ones.
     fn compare_properties(&mut self, place: &str, before: &Value, now: &Value, depth: usize) {
         let old = entries(before.get("properties"));
         let new = entries(now.get("properties"));
@@ -279,26 +290,23 @@ impl Comparison<'_, '_> {
                 (true, true) | (false, false) => None,
             };
             if let Some(what) = what {
-                self.changes
-                    .add(is_request == requires(now, name), place, name, what);
+                // A property breaks requests if it becomes required, and replies if it becomes
+                // optional.
+                let breaks = is_request == requires(now, name);
+                self.changes.add(breaks, place, name, what);
             }
             self.compare(place, name, schema, other, depth + 1);
         }
-        for (name, _) in new
-            .iter()
-            .filter(|(name, _)| !old.iter().any(|(other, _)| other == name))
-        {
-            let is_newly_required = is_request && requires(now, name);
-            self.changes.add(
-                is_newly_required,
-                place,
-                name,
-                if is_newly_required {
-                    "is new and required"
-                } else {
-                    "is new"
-                },
-            );
+        for (name, _) in &new {
+            let existed = old.iter().any(|(other, _)| other == name);
+            if existed {
+                continue;
+            }
+            if is_request && requires(now, name) {
+                self.changes.breaking(place, name, "is new and required");
+            } else {
+                self.changes.additive(place, name, "is new");
+            }
         }
     }
 }

@@ -60,18 +60,19 @@ fn wire(version: &ApiVersion) -> Map<String, Value> {
         .collect()
 }
 
-/// Returns the parts and separators of each joined text, by name.
+/// Returns the fields that each text joins, with their positions and separators, by name such as
+/// `trainee.name`.
 fn joined<R: WireRecord>(version: &ApiVersion) -> Vec<(String, Value)> {
     let shown = R::shape(version)
         .into_iter()
         .flat_map(|shape| shape.entries);
     let shown = shown.filter_map(|entry| Some((entry.name, entry.part?, entry.field()?)));
-    let set = R::inputs(version)
+    let sent = R::inputs(version)
         .entries
         .iter()
         .filter_map(|input| Some((input.name, input.part?, input.field)));
     let mut texts: Vec<(String, Value)> = Vec::new();
-    for (name, part, field) in shown.chain(set) {
+    for (name, part, field) in shown.chain(sent) {
         let text = format!("{}.{name}", R::NAME);
         let member = json!(format!(
             "{} {} {}",
@@ -80,6 +81,7 @@ fn joined<R: WireRecord>(version: &ApiVersion) -> Vec<(String, Value)> {
             part.separator
         ));
         match texts.iter_mut().find(|(known, _)| *known == text) {
+            // Replies and requests usually join the same fields.
             Some((_, Value::Array(members))) if members.contains(&member) => {}
             Some((_, Value::Array(members))) => members.push(member),
             Some(_) | None => texts.push((text, json!([member]))),
@@ -116,8 +118,7 @@ fn inputs<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
 }
 
 /// Returns the rules of a record, with their stages; `None` if the version does not have the
-/// record.
-/// Removing an adjustment changes what is recorded.
+/// record. The stage tells whether removing the rule changes recorded values.
 fn rules<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
     let stages = R::rules(version)
         .iter()
@@ -128,31 +129,29 @@ fn rules<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
 /// Returns the accepted codes of all lists that inputs use.
 fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
     fn record_lists<R: WireRecord>(version: &ApiVersion) -> Vec<List> {
-        let input_list =
-            |field: &R::Field| match field.info().codes.filter(|_| field.info().input)? {
+        let has_record = !R::inputs(version).entries.is_empty();
+        if !has_record {
+            return Vec::new();
+        }
+        let infos = R::Field::ALL.iter().map(|field| field.info());
+        infos
+            .filter(|info| info.input)
+            .filter_map(|info| match info.codes? {
                 Codes::Listed(list) => Some(list),
                 Codes::OneOf(_) => None,
-            };
-        let has_record = !R::inputs(version).entries.is_empty();
-        R::Field::ALL
-            .iter()
-            .filter(|_| has_record)
-            .filter_map(input_list)
+            })
             .collect()
     }
     let input_lists = for_each_record!(record_lists(version)).concat();
-    let used = |list: &&List| input_lists.contains(*list);
-    let accepted = |list: &List| -> Vec<&str> {
-        lists
+    let mut codes = Map::new();
+    for list in List::ALL.iter().filter(|list| input_lists.contains(list)) {
+        let accepted: Vec<&str> = lists
             .codes(*list)
             .filter(|code| version.accepted_codes.accepts(*list, code))
-            .collect()
-    };
-    List::ALL
-        .iter()
-        .filter(used)
-        .map(|list| (list.name().to_owned(), json!(accepted(list))))
-        .collect()
+            .collect();
+        codes.insert(list.name().to_owned(), json!(accepted));
+    }
+    codes
 }
 
 /// Compares two shapes.
@@ -211,7 +210,8 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     compare_wire(before, now, changes);
 }
 
-/// Compares the words of lists and the parts of joined texts.
+/// Compares the words that a version writes for codes, and the parts of joined texts. Every
+/// difference breaks clients.
 fn compare_wire(before: &Value, now: &Value, changes: &mut Changes) {
     let old = entries(before.get("wire"));
     let new = entries(now.get("wire"));
@@ -223,10 +223,11 @@ fn compare_wire(before: &Value, now: &Value, changes: &mut Changes) {
     let mut names: Vec<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
     names.sort();
     names.dedup();
-    for name in names
-        .into_iter()
-        .filter(|name| value(&old, name) != value(&new, name))
-    {
+    for name in names {
+        if value(&old, name) == value(&new, name) {
+            continue;
+        }
+        // Joined texts have names such as `trainee.name`; lists have names without a dot.
         let (place, subject) = match name.split_once('.') {
             Some((record, field)) => (format!("values of {record}"), field),
             None => ("values of lists".to_owned(), name.as_str()),
@@ -250,6 +251,8 @@ fn listed(array: Option<&Value>) -> Vec<(String, &Value)> {
         .collect()
 }
 
+/// Compares the rules of each record. New rules break clients, and so do rules in another stage and
+/// removed adjustments.
 fn compare_rules(before: &Value, now: &Value, changes: &mut Changes) {
     for (record, old) in entries(before.get("rules")) {
         let place = format!("rules of {record}");

@@ -55,9 +55,9 @@ impl CodeSuccessor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodesChangeKind {
-    /// The target version accepts them.
+    /// The target version accepts codes or years that the old version refuses.
     Accepted,
-    /// The target version no longer accepts them.
+    /// The target version refuses codes or years that the old version accepts.
     Refused,
 }
 
@@ -167,6 +167,8 @@ fn codes(
     ))
 }
 
+/// Returns the change of the years with funding for some subjects without student finance; `None`
+/// if no year is newly accepted or newly refused.
 fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let (with, without) = sides(change, from, to);
     let differ = with

@@ -40,7 +40,8 @@ pub enum EndpointChangeKind {
         /// The version that removes the endpoint.
         removed_in: Label,
     },
-    /// The endpoint is deprecated in the other version only.
+    /// The endpoint is deprecated in the version that the client leaves, but not in the target
+    /// version.
     NoLongerDeprecated,
 }
 
@@ -52,6 +53,7 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         .collect()
 }
 
+/// Returns the changes of an endpoint. A new endpoint can be deprecated at the same time.
 fn endpoint_changes(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let deprecation = |version: &ApiVersion| version.endpoints.deprecation(endpoint);
     let mut kinds = Vec::new();
@@ -140,6 +142,7 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
     )
 }
 
+/// Serialises a day as text, such as `2026-10-05`.
 fn as_text<S: Serializer>(day: &NaiveDate, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(day)
 }

@@ -38,7 +38,7 @@ pub enum FieldChangeKind {
     Added {
         /// The name of the field.
         name: &'static str,
-        /// The name of a field with the same value in the other version.
+        /// The name of a field with the same value in the version before.
         same_value: Option<&'static str>,
     },
     /// The field is removed.
@@ -99,6 +99,7 @@ pub enum FieldChangeKind {
     },
 }
 
+/// Serialises a direction as `request` or `response`.
 fn direction<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(match direction {
         Direction::Request => "request",
@@ -110,7 +111,9 @@ fn direction<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::O
 struct Named<R: Record> {
     name: &'static str,
     source: ValueSource<R>,
+    /// Whether the field is omitted while it has no value.
     when_set: bool,
+    /// The position in a joined text.
     part: Option<Part>,
 }
 
@@ -199,6 +202,7 @@ pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
     changes
 }
 
+/// Returns the changes of the fields of a record, first in requests and then in responses.
 fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
     let before = sent(R::inputs(from.version));
     let after = sent(R::inputs(to.version));
@@ -219,8 +223,8 @@ fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
         .collect()
 }
 
-/// Returns the changes of a nested record as a separate response, and of its form in a trainee if
-/// that differs.
+/// Returns the changes of a nested record. If a version shows other fields when the record is
+/// nested in a trainee, changes of this form are included.
 fn nested_changes<R: WireNested>(from: &Served, to: &Served) -> Vec<Change> {
     let mut changes = record_changes::<R>(from, to);
     let [before, after] = [from, to].map(|served| R::shapes(served.version));
@@ -240,6 +244,7 @@ fn nested_changes<R: WireNested>(from: &Served, to: &Served) -> Vec<Change> {
     changes
 }
 
+/// Returns the fields that requests can send.
 fn sent<R: Record>(inputs: &Inputs<R>) -> Vec<Named<R>> {
     let named = |input: &InputName<R::Field>| Named {
         name: input.name,
@@ -250,6 +255,7 @@ fn sent<R: Record>(inputs: &Inputs<R>) -> Vec<Named<R>> {
     inputs.entries.iter().map(named).collect()
 }
 
+/// Returns the fields that responses show; empty if the version does not show the record.
 fn shown<R: Record>(shape: Option<&Shape<R>>) -> Vec<Named<R>> {
     let named = |entry: &Entry<R>| {
         let source = match &entry.source {
@@ -331,7 +337,8 @@ fn compared<R: Record>(
     changes
 }
 
-/// Returns the change of the field while it has no value.
+/// Returns the change of a field that only one of the versions omits while the field has no value;
+/// `None` if both versions treat it the same way.
 fn shown_when<R: Record>(before: &Named<R>, after: &Named<R>) -> Option<FieldChangeKind> {
     let name = after.name;
     match (before.when_set, after.when_set) {

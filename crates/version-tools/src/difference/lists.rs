@@ -8,11 +8,11 @@ use super::{Change, ChangeDetail, Effect};
 /// A change of the visibility of nested records in lists of trainees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NestedInListsChange {
-    /// Whether the target version shows them.
+    /// Whether the target version shows nested records in lists.
     pub shown: bool,
 }
 
-/// Returns the change of lists, if any.
+/// Returns the change of the nested records in lists; `None` if both versions agree.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let before = from.shapes.nested_in_lists;
     let after = to.shapes.nested_in_lists;

@@ -31,6 +31,8 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         .collect()
 }
 
+/// Returns the change of the term for a training partner; `None` if both versions use the same
+/// term.
 fn vocabulary(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let before = from.vocabulary.training_partner;
     let after = to.vocabulary.training_partner;
@@ -45,6 +47,8 @@ fn vocabulary(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     })
 }
 
+/// Returns the change of the form of problems in nested items; `None` if both versions use the same
+/// form.
 fn nested_errors(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let before = from.nested_errors;
     let after = to.nested_errors;

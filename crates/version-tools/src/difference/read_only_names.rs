@@ -17,7 +17,7 @@ pub struct ReadOnlyNamesChange {
     pub names: Vec<&'static str>,
 }
 
-/// Returns one change for each record with such names.
+/// Returns one change for each record that has read-only names of `from` that are unknown in `to`.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
     for_each_record!(record_change(from, to))
         .into_iter()
@@ -25,6 +25,7 @@ pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
         .collect()
 }
 
+/// Returns the change of the read-only names of a record; `None` if `to` knows all of them.
 fn record_change<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
     let inputs = R::inputs(from.version);
     let shown = R::shape(from.version)?;

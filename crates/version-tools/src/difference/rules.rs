@@ -85,6 +85,7 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         .collect()
 }
 
+/// Returns the changes of the rules of a record.
 fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<RuleChange> {
     let rules = |version: &ApiVersion| {
         R::rules(version)
@@ -111,15 +112,17 @@ struct VersionRule {
 }
 
 impl VersionRule {
+    /// Whether both are the same rule. The names of the fields can differ.
     fn is_same_as(&self, other: &Self) -> bool {
-        let named_alike = RuleSummary {
+        let with_other_names = RuleSummary {
             reads: other.summary.reads.clone(),
             ..self.summary.clone()
         };
-        self.fields == other.fields && named_alike == other.summary
+        self.fields == other.fields && with_other_names == other.summary
     }
 }
 
+/// Returns a rule with the names that the version has for its fields.
 fn rule_of<R: Record>(rule: &Rule<R>, version: &ApiVersion) -> VersionRule {
     let stage = match rule.stage() {
         Stage::Adjust => RuleStage::Adjust,
@@ -148,6 +151,7 @@ fn rule_of<R: Record>(rule: &Rule<R>, version: &ApiVersion) -> VersionRule {
     }
 }
 
+/// Returns the gates of a version as rules that read the state of the trainee.
 fn gates(version: &ApiVersion) -> Vec<VersionRule> {
     let state = Field::from(TraineeField::state);
     let rule_of = |gate: &Gate| {
@@ -173,7 +177,8 @@ fn gates(version: &ApiVersion) -> Vec<VersionRule> {
     version.rules.gates.iter().map(rule_of).collect()
 }
 
-/// Returns the changes of rules. A new rule replaces a removed rule about the same field.
+/// Returns the changes of the rules of a record. A new rule replaces a removed rule if both have
+/// the same subject, which is the first field that a rule reads.
 fn compared(
     record: &'static str,
     before: Vec<VersionRule>,
@@ -189,10 +194,10 @@ fn compared(
         .collect();
     let mut changes = Vec::new();
     for VersionRule { fields, summary } in before.into_iter().filter(|rule| !stays(rule, &after)) {
-        let about = fields.first();
+        let subject = fields.first();
         let successor = added
             .iter()
-            .position(|rule| about.is_some() && rule.fields.first() == about);
+            .position(|rule| subject.is_some() && rule.fields.first() == subject);
         changes.push(match successor {
             Some(at) => RuleChangeKind::Replaced {
                 before: summary,

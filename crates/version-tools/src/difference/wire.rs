@@ -58,6 +58,8 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<
     changes
 }
 
+/// Returns a change of a wire form. `subject` is the list, field, group or member for programs, and
+/// `of` is the subject for readers.
 fn change(
     effect: Effect,
     part: WirePart,
@@ -82,6 +84,7 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
         .filter(|[before, after]| before != after)
         .collect();
     let fields = reference::fields_of_list(to, list.name());
+    // Without a changed word or a field with the list, there is no change.
     let [before, after] = *pairs.first()?;
     let field = *fields.first()?;
     let named: Vec<String> = pairs
@@ -185,14 +188,16 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
     changes
 }
 
-/// Returns the groups in the paths of fields, in order.
+/// Returns the distinct groups in the paths of fields, in order. The fields of a group must be
+/// adjacent.
 fn distinct_groups(paths: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let mut groups: Vec<_> = paths.filter_map(group_of).collect();
     groups.dedup();
     groups
 }
 
-/// Returns the new groups in requests. Changes of fields describe removed groups.
+/// Returns the changes that add groups to requests. Removed groups are omitted, because the changes
+/// of their fields describe them.
 fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let before = R::inputs(from);
     let after = R::inputs(to);
@@ -229,7 +234,7 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
     changes
 }
 
-/// Adds an example with the fields before grouping and in the group.
+/// Adds an example: the fields under their earlier names, then under `names` in the group.
 fn with_grouping(change: Change, group: &str, names: &[&str], earlier: Vec<&str>) -> Change {
     let before = at_paths(earlier.into_iter().map(|name| (name, json!("..."))));
     let after: Map<String, Value> = names
@@ -244,6 +249,8 @@ fn last_name(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
+/// Returns a phrase for the JSON types that an input accepts. Without a restriction, these are text
+/// and whole numbers.
 const fn type_name(accepts: Option<JsonType>) -> &'static str {
     match accepts {
         Some(JsonType::Integer) => "a whole number",
@@ -252,7 +259,7 @@ const fn type_name(accepts: Option<JsonType>) -> &'static str {
     }
 }
 
-/// Returns the inputs with other JSON types.
+/// Returns a change for each input that accepts other JSON types in `to`.
 fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     for after in R::inputs(to).entries {
@@ -282,6 +289,7 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
             ),
         };
         let change = change(effect, WirePart::InputType, name, R::NAME, summary, advice);
+        // Sample values for the example, once as text and once as a number.
         let [text, number] = if after.field.info().kind == Kind::Year {
             [json!("2021"), json!(2021)]
         } else {
@@ -297,7 +305,7 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
     changes
 }
 
-/// Returns the inputs with other defaults.
+/// Returns a change for each input that has another default in `to`.
 fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     for after in R::inputs(to).entries {
@@ -334,16 +342,18 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
             summary,
             advice,
         );
-        changes.push(match (written(before.default), written(after.default)) {
-            (_, Some(value)) => change.with_example(&json!({}), &at_path(name, json!(value))),
-            (Some(value), None) => change.with_example(&json!({}), &at_path(name, json!(value))),
-            (None, None) => change,
+        // The example shows the default as if the client had sent it.
+        let example = written(after.default).or(written(before.default));
+        changes.push(match example {
+            Some(value) => change.with_example(&json!({}), &at_path(name, json!(value))),
+            None => change,
         });
     }
     changes
 }
 
-/// Returns the change of the description of a page.
+/// Returns the change of the page details in lists of trainees; `None` if both versions have the
+/// same details.
 fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let (before, members_before) = from.wire.envelope.page;
     let (after, members) = to.wire.envelope.page;
@@ -386,6 +396,7 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     Some(change.with_example(&sample_page(from), &sample_page(to)))
 }
 
+/// Returns an example of a list with the page details of a version.
 fn sample_page(version: &ApiVersion) -> Value {
     let (name, members) = version.wire.envelope.page;
     let values: Map<String, Value> = members
@@ -407,6 +418,7 @@ const fn meaning(member: PageMember) -> &'static str {
     }
 }
 
+/// Returns a sample value of a page detail.
 fn sample(member: PageMember, version: &ApiVersion) -> Value {
     match member {
         PageMember::Number => json!(1),
@@ -417,7 +429,8 @@ fn sample(member: PageMember, version: &ApiVersion) -> Value {
     }
 }
 
-/// Returns the change of the address in the response with one record.
+/// Returns the change of the record's address in responses with one record; `None` if both versions
+/// show it or neither does.
 fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let before = from.wire.envelope.record_links;
     let after = to.wire.envelope.record_links;

@@ -90,11 +90,13 @@ pub fn chapter(name: &str) -> Option<&'static Chapter> {
 /// Returns the anchor of a heading on a page.
 #[must_use]
 pub fn slug(heading: &str) -> String {
-    let kept = heading.to_lowercase();
-    let kept = kept
+    let lowercase = heading.to_lowercase();
+    let without_punctuation = lowercase
         .chars()
-        .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '));
-    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+        .filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ' '));
+    without_punctuation
+        .map(|letter| if letter == ' ' { '-' } else { letter })
+        .collect()
 }
 
 #[cfg(test)]

@@ -79,6 +79,8 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
     text
 }
 
+/// Returns the table row of a field: name, type, maximum length, values and meaning. `notes` follow
+/// the meaning.
 fn row(version: &ApiVersion, named: &str, field: Field, notes: [Option<String>; 2]) -> Vec<String> {
     let info = field.info();
     let longest = info.max.map(|max| max.to_string()).unwrap_or_default();

@@ -40,7 +40,7 @@ pub fn all(versions: &Versions) -> Vec<Document> {
     documents
 }
 
-/// The file, above `docs/`, with a table of the versions.
+/// The file with a table of the versions, in the folder that contains `docs/`.
 pub const README: &str = "README.md";
 const TABLE_START: &str = "<!-- versions -->\n";
 const TABLE_END: &str = "<!-- /versions -->";
@@ -54,7 +54,8 @@ pub fn readme_with_versions(readme: &str, versions: &Versions) -> Option<String>
     Some(format!("{before}{TABLE_START}{table}{TABLE_END}{after}"))
 }
 
-/// Returns the release notes and the migration guide of each version.
+/// Returns the release notes of each version, and the migration guide of each version except the
+/// newest.
 fn about_versions(versions: &Versions, lists: &Lists) -> Vec<Document> {
     let names = versions.iter().flat_map(|served| {
         let label = served.version.label;
@@ -84,7 +85,8 @@ pub fn about_version(name: &str, versions: &Versions, lists: &Lists) -> Option<S
     }
 }
 
-/// Whether a document with this name is about the version: its release notes or its migration guide.
+/// Whether a document with this name is about the version: its release notes or its migration
+/// guide.
 #[must_use]
 pub fn is_about(name: &str, label: Label) -> bool {
     name.strip_prefix(GUIDE).unwrap_or(name) == label.to_string()
@@ -95,8 +97,8 @@ fn file_about(name: &str) -> String {
     format!("{ABOUT_VERSIONS}/{name}.md")
 }
 
-/// Returns the files about versions that are no longer served. The folder contains only generated
-/// files.
+/// Returns the paths of documents about versions that are no longer served. `folder` is the path of
+/// `docs/`, whose subfolder about versions contains only generated files.
 #[must_use]
 pub fn outdated(folder: &Path, versions: &Versions) -> Vec<PathBuf> {
     let current: Vec<PathBuf> = all(versions)

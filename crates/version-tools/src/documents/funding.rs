@@ -90,7 +90,8 @@ fn exceptions(version: &ApiVersion) -> String {
     )
 }
 
-/// Returns the section about starts in one academic year.
+/// Returns the section about starts in one academic year: the routes with student finance, and a
+/// table of the funding subjects by type and route.
 fn year_section(year: i32, lists: &Lists) -> String {
     let mut subjects: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for (_, funding_type, route, subject) in lists.funding().filter(|(start, ..)| *start == year) {
@@ -123,7 +124,7 @@ fn year_section(year: i32, lists: &Lists) -> String {
     )
 }
 
-/// Returns the funding methods of a type.
+/// Returns the funding methods of a type, such as bursaries, separated by commas.
 fn methods(funding_type: &str, lists: &Lists) -> String {
     let methods_of_type = lists.entries(List::FundingMethod).iter().filter(|entry| {
         lists

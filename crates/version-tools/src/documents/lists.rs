@@ -68,6 +68,7 @@ fn list_called(name: &str) -> Option<List> {
     List::ALL.iter().copied().find(|list| list.name() == name)
 }
 
+/// Returns the meaning of a list. The only list outside [`List`] contains the withdrawal reasons.
 fn meaning(name: &str) -> &'static str {
     list_called(name).map_or("Withdrawal reasons, by trigger.", List::meaning)
 }
@@ -107,15 +108,16 @@ fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -
         }
         row
     });
-    let all = if is_narrowed {
+    let note = if is_narrowed {
         ""
     } else {
         "Every version accepts all of these codes.\n\n"
     };
-    format!("{all}{}", table(&columns, rows))
+    format!("{note}{}", table(&columns, rows))
 }
 
-/// Returns the versions that accept a code, with the replacement of an ended code.
+/// Returns the labels of the versions that accept a code, `all` or `none`. The replacement follows
+/// if the code has ended.
 fn accepting(list: List, entry: &Entry, versions: &Versions) -> String {
     let accepts = |version: &ApiVersion| version.accepted_codes.accepts(list, &entry.code);
     if versions.iter().all(|served| accepts(served.version)) {
@@ -137,6 +139,7 @@ fn accepting(list: List, entry: &Entry, versions: &Versions) -> String {
     }
 }
 
+/// Describes the start years that a code is for.
 fn years(entry: &Entry) -> String {
     match (entry.start_year, entry.end_year) {
         (Some(first), Some(last)) => format!("{first} to {last}"),
@@ -239,6 +242,7 @@ fn yes_or_no(is_so: bool) -> String {
     if is_so { "yes" } else { "no" }.to_owned()
 }
 
+/// Returns a table of the withdrawal reasons, after the values of the fields that go with a reason.
 fn withdrawal_reasons(lists: &Lists) -> String {
     let rows = lists.withdrawal_reasons().iter().map(|reason| {
         let needs = match (

@@ -44,6 +44,7 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn from_rule<R: Record>(rule: &'a Rule<R>) -> Self {
+        // Brackets mark a field that may have a problem when the rule runs.
         let needs = rule.needs();
         let reads = rule.reads.iter().map(|field| match needs.contains(field) {
             true => format!("`{}`", field.info().name),
@@ -94,30 +95,34 @@ fn sentence<R: Record>(rule: &Rule<R>) -> String {
     capitalised(&clause) + "."
 }
 
+/// Returns the section about the rules of a record.
 fn table<R: WireRecord>(versions: &Versions) -> String {
-    let of = |version| R::rules(version).iter().map(Row::from_rule).collect();
+    let rows = |version| R::rules(version).iter().map(Row::from_rule).collect();
     let title = format!("{} rules", capitalised(R::NAME));
-    written(&title, versions, &merged(versions, of))
+    rules_section(&title, versions, &merged(versions, rows))
 }
 
+/// Returns the section about gates.
 fn gates(versions: &Versions) -> String {
-    let of =
+    let rows =
         |version: &'static ApiVersion| version.rules.gates.iter().map(Row::from_gate).collect();
-    written("Gates", versions, &merged(versions, of))
+    rules_section("Gates", versions, &merged(versions, rows))
 }
 
-/// Returns the rules of all versions without duplicates. A rule of an older version only follows
-/// its predecessor in that version.
+/// Returns the rules of all versions without duplicates, in the order of the newest version. A rule
+/// that only older versions have is placed after the rule that precedes it in the older version.
 fn merged<'a>(
     versions: &'a Versions,
     rows: impl Fn(&'static ApiVersion) -> Vec<Row<'a>>,
 ) -> Vec<Row<'a>> {
     let mut all: Vec<Row<'a>> = Vec::new();
     for served in versions.iter().rev() {
+        // The position after the previous rule of this version.
         let mut next = 0;
         for row in rows(served.version) {
-            let at = all.iter().position(|known| known.is(&row)).unwrap_or(next);
-            if !all.get(at).is_some_and(|known| known.is(&row)) {
+            let found = all.iter().position(|known| known.is(&row));
+            let at = found.unwrap_or(next);
+            if found.is_none() {
                 all.insert(at, row);
             }
             if let Some(row) = all.get_mut(at) {
@@ -129,7 +134,8 @@ fn merged<'a>(
     all
 }
 
-fn written(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
+/// Returns a section with a table of rules.
+fn rules_section(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
     let mut table = Table::new([
         "rule",
         "description",
@@ -139,29 +145,30 @@ fn written(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
         "section",
     ]);
     for row in rows {
-        let binds = bound(versions, &row.versions);
+        let labels = version_labels(versions, &row.versions);
         table.row([
             &format!("`{}`", row.name),
             &row.description,
             &row.reads,
             row.stage,
-            &binds,
+            &labels,
             row.section,
         ]);
     }
     format!("## {title}\n\n{}", table.0)
 }
 
-/// Returns the labels of the versions, oldest first; `all` for all versions.
-fn bound(versions: &Versions, bound: &[&ApiVersion]) -> String {
+/// Returns the labels of the versions in `some`, oldest first, separated by commas; `all` if these
+/// are all versions.
+fn version_labels(versions: &Versions, some: &[&ApiVersion]) -> String {
     let all: Vec<String> = versions
         .iter()
         .map(|served| served.version.label.to_string())
         .collect();
-    if bound.len() == all.len() {
+    if some.len() == all.len() {
         return "all".to_owned();
     }
-    let labels: Vec<String> = bound
+    let labels: Vec<String> = some
         .iter()
         .map(|version| version.label.to_string())
         .collect();
@@ -239,6 +246,7 @@ fn checks() -> String {
     )
 }
 
+/// Returns a section about the inputs of a record, with their types, maximum lengths and codes.
 fn inputs<R: WireRecord>() -> String {
     let mut table = Table::new(["field", "type", "maximum length", "codes"]);
     for info in R::Field::ALL

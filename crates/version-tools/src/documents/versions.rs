@@ -59,7 +59,7 @@ pub fn version_table(versions: &Versions) -> String {
     format!("| Version | State | Removal | Changes | Migration |\n|---|---|---|---|---|\n{rows}")
 }
 
-/// Describes the end of a version for the table.
+/// Returns the day when a version is removed, as text.
 fn describe_end(version: &ApiVersion) -> String {
     match version.publication.sunset_on {
         Some(day) => format!("{day}"),
@@ -112,7 +112,8 @@ fn where_usable(version: &ApiVersion) -> String {
     }
 }
 
-/// Returns links to the release notes of the versions in between; empty if there are none.
+/// Returns a section with links to the release notes of all newer versions; empty if there is only
+/// one newer version.
 fn steps(version: &Served, versions: &Versions) -> String {
     let newer = versions
         .iter()
@@ -129,6 +130,7 @@ fn steps(version: &Served, versions: &Versions) -> String {
     )
 }
 
+/// Describes the publication of a version: its release, where it is available, and its end.
 fn state(version: &ApiVersion) -> String {
     let publication = &version.publication;
     let mut state = match (publication.since, publication.status) {

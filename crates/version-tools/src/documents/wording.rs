@@ -61,11 +61,13 @@ impl Wording {
         self.version
     }
 
-    /// Rewrites a piece of code, such as a field, a path or a body.
+    /// Rewrites a piece of code, such as a field, a path or a body, with the field names and the
+    /// path of this version.
     #[must_use]
     pub fn code<'a>(&self, code: &'a str) -> Cow<'a, str> {
         let mut words = String::with_capacity(code.len());
         let mut rest = code;
+        // Each step takes one word, or one character between words.
         while let Some(first) = rest.chars().next() {
             let length = rest
                 .find(|c| !is_part(c))
@@ -87,7 +89,7 @@ impl Wording {
         }
     }
 
-    /// Rewrites prose.
+    /// Rewrites prose with the terms of this version.
     #[must_use]
     pub fn prose<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.version.vocabulary.apply(text)
@@ -99,7 +101,7 @@ impl Wording {
         self.missing.contains(name)
     }
 
-    /// Whether a text mentions only other versions.
+    /// Whether a text mentions other versions, but not this version.
     #[must_use]
     pub fn is_about_others(&self, text: &str) -> bool {
         !text.contains(&self.version.label.to_string())
@@ -109,8 +111,8 @@ impl Wording {
                 .any(|label| text.contains(label.as_str()))
     }
 
-    /// Returns a note for a heading with an endpoint that the version does not have, in Markdown;
-    /// `None` for other headings.
+    /// Returns a note in Markdown for a heading that ends with an endpoint that the version does
+    /// not have; `None` for other headings.
     #[must_use]
     pub fn missing_endpoint(&self, heading: &str) -> Option<String> {
         let endpoint =
@@ -121,7 +123,8 @@ impl Wording {
         Some(format!("{label} does not have this endpoint.{instead}"))
     }
 
-    /// Replaces the path of the written version, except where the version has no such endpoint.
+    /// Replaces the path of the version in the written documents by the path of this version,
+    /// except in addresses of endpoints that this version does not have.
     fn with_own_base(&self, code: &str) -> String {
         let own = self.version.label.base_path();
         let mut parts = code.split(self.written_base.as_str());
@@ -140,19 +143,20 @@ impl Wording {
     /// Whether the first segment of this path belongs to an endpoint of the version, or to no
     /// endpoint of any version.
     fn has_path(&self, path: &str) -> bool {
-        let first = |path: &str| {
+        let first_segment = |path: &str| {
             path.trim_start_matches('/')
                 .chars()
                 .take_while(|c| is_part(*c) || *c == '-')
                 .collect()
         };
-        let wanted: String = first(path);
-        let begins = |endpoint: Endpoint| first(endpoint.path()) == wanted;
+        let wanted: String = first_segment(path);
+        let begins = |endpoint: Endpoint| first_segment(endpoint.path()) == wanted;
         self.version.endpoints.all().any(begins) || !Endpoint::ALL.iter().copied().any(begins)
     }
 }
 
-/// Returns the endpoint at the end of a heading.
+/// Returns the endpoint at the end of a heading, such as `4.2 GET /trainees`; `None` if the heading
+/// does not end with one.
 #[must_use]
 pub fn endpoint_in(heading: &str) -> Option<Endpoint> {
     Endpoint::ALL
@@ -169,6 +173,7 @@ fn fields<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static st
         .collect()
 }
 
+/// Whether a character can be a part of a field name.
 fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }

@@ -23,7 +23,7 @@ pub(super) const CHANGE: &str = "Change";
 pub(super) const CHANGES_META: &str = "ChangesMeta";
 const VERSION_USAGE: &str = "VersionUsage";
 
-/// Returns the schemas of these replies, by name.
+/// Returns the schemas of the replies of additional endpoints, by name.
 pub(super) fn schemas(profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
     vec![
         (ACCOUNT, account_schema()),
@@ -39,6 +39,7 @@ pub(super) fn schemas(profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
 /// A required property.
 type Property = (&'static str, RefOr<Schema>);
 
+/// Returns an object whose properties are all required.
 fn object(description: &str, properties: Vec<Property>) -> ObjectBuilder {
     let object = ObjectBuilder::new()
         .schema_type(Type::Object)
@@ -77,7 +78,7 @@ fn words(name: &'static str, description: &str) -> Property {
     (name, text(description).into())
 }
 
-/// Returns the properties of the last of several requests.
+/// Returns the properties that describe the last one of several counted requests.
 fn last() -> Vec<Property> {
     vec![
         (
@@ -88,6 +89,7 @@ fn last() -> Vec<Property> {
     ]
 }
 
+/// Returns the schema of the reply about the owner of a token.
 fn account_schema() -> RefOr<Schema> {
     let provider = vec![
         words("ukprn", "UKPRN of the provider."),
@@ -187,6 +189,7 @@ fn usage_schema() -> RefOr<Schema> {
     .into()
 }
 
+/// Returns the schema of the reply that tells whether a provider is ready for the newest version.
 fn readiness_schema() -> RefOr<Schema> {
     let none = ObjectBuilder::new().schema_type(Type::Null);
     let usage = AnyOfBuilder::new()
@@ -335,6 +338,7 @@ fn version_usage_schema() -> RefOr<Schema> {
     object("How the provider uses a version.", properties).into()
 }
 
+/// Returns the schema of the reply to a reset of a sandbox.
 fn reset_schema() -> RefOr<Schema> {
     let properties = vec![
         number("discarded", "Trainees that this request discarded."),
@@ -427,6 +431,7 @@ pub(super) fn reset() -> Value {
     json!({ "discarded": 1_000, "remaining": 123 })
 }
 
+/// Returns the schema of an entry in the list of changed trainees.
 fn change_schema(profile: Profile) -> RefOr<Schema> {
     let meaning = "The trainee as it is now; null for one who was removed.";
     let null = ObjectBuilder::new().schema_type(Type::Null);
@@ -458,6 +463,7 @@ fn change_schema(profile: Profile) -> RefOr<Schema> {
     .into()
 }
 
+/// Returns the schema of `meta` in the list of changed trainees.
 fn changes_meta_schema() -> RefOr<Schema> {
     let has_more = ObjectBuilder::new().schema_type(Type::Boolean);
     let properties = vec![

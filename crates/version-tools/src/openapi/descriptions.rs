@@ -53,7 +53,8 @@ pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
     sentences.join(" ")
 }
 
-/// Returns the kind of nested record that an endpoint adds, if a trainee cannot have duplicates.
+/// Returns the kind of nested record that an endpoint adds. Returns `None` if the endpoint adds no
+/// nested record, or if a trainee can have duplicates of this kind.
 fn duplicate_record(row: &Row) -> Option<RecordKind> {
     let request = row
         .request

@@ -19,8 +19,8 @@ const CONSTANT_NAMES: &str = "x-enum-varnames";
 /// The component for withdrawal reasons.
 const WITHDRAWAL_REASON: &str = "WithdrawalReason";
 
-/// Returns the enumeration of the codes that requests can send in a field; `None` if the field has
-/// no written-out codes.
+/// Returns the name of the enumeration of the codes that requests can send in a field; `None` if
+/// the field has no codes or too many to be written out.
 pub(super) fn accepted(info: &FieldInfo, lists: &Lists) -> Option<String> {
     match info.codes? {
         Codes::Listed(list) => is_written_out(list, lists).then(|| list_name(list)),
@@ -28,8 +28,9 @@ pub(super) fn accepted(info: &FieldInfo, lists: &Lists) -> Option<String> {
     }
 }
 
-/// Returns the enumeration of the codes that replies can show in a field. If records can have codes
-/// that the version does not accept, this is a separate enumeration.
+/// Returns the name of the enumeration of the codes that replies can show in a field; `None` if the
+/// field has no codes or too many to be written out. Codes that replies can show but requests
+/// cannot send need a separate enumeration.
 pub(super) fn shown(info: &FieldInfo, lists: &Lists, version: &ApiVersion) -> Option<String> {
     let accepted = accepted(info, lists)?;
     match info.codes? {
@@ -38,12 +39,12 @@ pub(super) fn shown(info: &FieldInfo, lists: &Lists, version: &ApiVersion) -> Op
     }
 }
 
-/// Returns the enumeration of withdrawal reasons.
+/// Returns the name of the enumeration of withdrawal reasons.
 pub(super) fn withdrawal_reasons() -> String {
     WITHDRAWAL_REASON.to_owned()
 }
 
-/// Returns all enumerations by name. Documents omit unused ones.
+/// Returns all enumerations by name. Documents later omit the unused ones.
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Schema>)> {
     let mut all = Vec::new();
     for list in List::ALL
@@ -109,7 +110,7 @@ fn recorded_list_name(list: List) -> String {
     format!("Recorded{}", list_name(list))
 }
 
-/// Returns the enumeration with these words, named after the first field that uses them.
+/// Returns the name of the enumeration with these words; `None` if no field uses them.
 fn find_by_words(words: &[&str]) -> Option<String> {
     vocabularies()
         .into_iter()
@@ -136,6 +137,7 @@ fn vocabularies() -> Vec<(String, &'static str, &'static [&'static str])> {
     all
 }
 
+/// Builds an enumeration of some codes of a list, as the version writes them.
 fn listed<'a>(
     meaning: &str,
     list: List,
@@ -182,6 +184,7 @@ fn constant_name(code: &str, name: &str, all: &[(&str, &str)]) -> String {
     } else {
         format!("{}_{}", constant(name), constant(code))
     };
+    // A constant cannot begin with a digit.
     if constant.starts_with(|first: char| first.is_ascii_digit()) {
         format!("N_{constant}")
     } else {
@@ -189,6 +192,7 @@ fn constant_name(code: &str, name: &str, all: &[(&str, &str)]) -> String {
     }
 }
 
+/// Converts a text such as `Full time` to a constant such as `FULL_TIME`.
 fn constant(text: &str) -> String {
     let words = text
         .split(|letter: char| !letter.is_ascii_alphanumeric())

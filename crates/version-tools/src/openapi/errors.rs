@@ -33,8 +33,9 @@ pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
     record == RecordKind::Trainee || for_nested_kind!(record, refuses()).unwrap_or(false)
 }
 
-/// Returns the name of the schema of errors. Generators name an object after its type, so the name
-/// in documents for clients must differ from the name of its only member.
+/// Returns the name of the schema of errors, an object with the only member `errors`. Documents for
+/// generated clients have another name, because generators do not allow an object and its member to
+/// have the same name.
 pub(super) const fn errors_name(profile: Profile) -> &'static str {
     match profile {
         Profile::Complete => ERRORS,
@@ -84,6 +85,7 @@ pub(super) fn details_schemas() -> Vec<(String, RefOr<Schema>)> {
     all
 }
 
+/// Returns the schema of problem details without members for existing records.
 fn details() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Object)
@@ -145,6 +147,7 @@ pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(String, Re
     all
 }
 
+/// Returns the schema of one entry in a list of errors.
 fn error() -> RefOr<Schema> {
     let code = text("The code of a problem in what was sent: the same in every version.");
     ObjectBuilder::new()
@@ -168,6 +171,7 @@ fn error() -> RefOr<Schema> {
         .into()
 }
 
+/// Returns the schema of a reply with a list of errors.
 fn errors() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Object)
@@ -179,7 +183,7 @@ fn errors() -> ObjectBuilder {
         .required("errors")
 }
 
-/// Returns the schema of errors with existing records.
+/// Returns the schema of errors about a duplicate, with the existing records.
 fn duplicate(record: &str) -> RefOr<Schema> {
     errors().property("data", existing(record)).into()
 }
@@ -191,6 +195,8 @@ fn texts_by_name(description: &str) -> ObjectBuilder {
     object.additional_properties(Some(AdditionalProperties::RefOr(texts().into())))
 }
 
+/// Returns the schema of a reply with errors by name. `each` is the schema of the errors of one
+/// name.
 fn by_name(description: &str, each: RefOr<Schema>) -> RefOr<Schema> {
     let by_name = ObjectBuilder::new()
         .schema_type(Type::Object)

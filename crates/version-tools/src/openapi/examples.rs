@@ -82,6 +82,7 @@ fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
     };
     let mut body = serde_json::to_value(Data { data: request }).ok()?;
     let data = body.get_mut("data")?.as_object_mut()?;
+    // Inputs without a value are omitted. A joined text has a value if one of its parts has one.
     for input in R::inputs(version)
         .entries
         .iter()
@@ -100,7 +101,7 @@ fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
     Some(body)
 }
 
-/// Removes the field at a path, and its group if that becomes empty.
+/// Removes the field at a path such as `withdrawal.date`, and the group if it has no other fields.
 fn remove(data: &mut Map<String, Value>, path: &str) {
     let Some((group, name)) = path.split_once('.') else {
         data.shift_remove(path);
@@ -115,7 +116,9 @@ fn remove(data: &mut Map<String, Value>, path: &str) {
     }
 }
 
-/// Returns the reply with one record, with its address if the version shows it.
+/// Returns the reply with one record, with its address if the version shows it. `ids` are the
+/// values for the identifiers in the path of the endpoint. Returns `None` if one of them is
+/// missing.
 fn record(
     version: &ApiVersion,
     endpoint: Endpoint,
@@ -124,10 +127,11 @@ fn record(
 ) -> Option<Value> {
     let mut reply = json!({ "data": view });
     if version.wire.envelope.record_links {
-        let path = version.label.base_path() + endpoint.path();
-        let path = ids.iter().try_fold(path, |path, (name, id)| {
-            Some(path.replace(&format!("{{{name}}}"), (*id)?))
-        })?;
+        let mut path = version.label.base_path() + endpoint.path();
+        for (name, id) in ids {
+            let placeholder = format!("{{{name}}}");
+            path = path.replace(&placeholder, (*id)?);
+        }
         reply
             .as_object_mut()?
             .insert("links".to_owned(), json!({ "self": path }));

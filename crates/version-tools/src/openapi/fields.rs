@@ -16,11 +16,13 @@ use super::enumerations::is_written_out;
 use super::properties::named;
 use super::{Context, Profile, enumerations};
 
-/// A date, optionally with an ignored time. The second pattern also allows blank text.
+/// A date, optionally with an ignored time.
 const DATE: &str = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?$";
+/// Like [`DATE`], but also allows blank text.
 const DATE_OR_BLANK: &str = r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?|\s*)$";
-/// A year, or a date in it. The second pattern also allows blank text.
+/// A year, or a date in the year.
 const YEAR: &str = r"^\d{4}(-\d{2}-\d{2}([T ].+)?)?$";
+/// Like [`YEAR`], but also allows blank text.
 const YEAR_OR_BLANK: &str = r"^(\d{4}(-\d{2}-\d{2}([T ].+)?)?|\s*)$";
 const BLANK: &str = r"^\s*$";
 const NOT_BLANK: &str = r"\S";
@@ -107,7 +109,8 @@ pub(super) fn sent(
     }
 }
 
-/// Returns the schema of a joined text of fields with these meanings.
+/// Returns the schema of a text that joins fields. `meanings` are the meanings of the fields, and
+/// `part` is one of the parts.
 pub(super) fn joined(
     meanings: impl Iterator<Item = &'static str>,
     part: Part,
@@ -149,6 +152,7 @@ pub(super) fn with_default(mut schema: RefOr<Schema>, default: &str) -> RefOr<Sc
     schema
 }
 
+/// Returns the schema of a field as a generated client sends it.
 fn sent_by_client(
     info: &FieldInfo,
     presence: Presence,
@@ -221,6 +225,7 @@ fn is_identifier(info: &FieldInfo) -> bool {
         || for_each_nested!(name()).contains(&info.name)
 }
 
+/// Returns the schema of a field with all forms that requests can send.
 fn accepted(
     info: &FieldInfo,
     presence: Presence,
@@ -313,6 +318,7 @@ fn accepted(
     }
 }
 
+/// Returns the schema of a list of nested records. `nested` is the schema of one record.
 fn records(info: &FieldInfo, nested: Option<Ref>) -> ArrayBuilder {
     let array = ArrayBuilder::new().description(Some(info.meaning));
     match nested {
@@ -340,7 +346,8 @@ fn meaning(info: &FieldInfo, lists: &Lists, vocabulary: &Vocabulary) -> String {
     meaning
 }
 
-/// Returns the codes of a field if they are few enough to be written out.
+/// Returns the codes of a field, as the version writes them. Returns `None` if the field has no
+/// codes or too many to be written out. `accepts` selects codes of a list.
 fn codes(
     info: &FieldInfo,
     context: Context<'_>,
@@ -361,7 +368,9 @@ fn codes(
     }
 }
 
-/// Returns the codes as requests can send them. A whole number is read as its decimal text.
+/// Returns the values that requests can send in a field with these codes. If the field also takes
+/// numbers, a code such as `12` can be sent as a number. An optional field takes blank text and
+/// null.
 fn as_sent(codes: Vec<Value>, presence: Presence, takes_numbers: bool) -> Vec<Value> {
     let number = |code: &Value| {
         let text = code.as_str()?;
@@ -375,14 +384,10 @@ fn as_sent(codes: Vec<Value>, presence: Presence, takes_numbers: bool) -> Vec<Va
         .filter(|_| takes_numbers)
         .filter_map(number)
         .collect();
-    let nothing = [json!(""), Value::Null];
-    codes
-        .into_iter()
-        .chain(numbers)
-        .chain(
-            nothing
-                .into_iter()
-                .filter(|_| presence == Presence::Optional),
-        )
-        .collect()
+    let mut values = codes;
+    values.extend(numbers);
+    if presence == Presence::Optional {
+        values.extend([json!(""), Value::Null]);
+    }
+    values
 }

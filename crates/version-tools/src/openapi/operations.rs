@@ -29,6 +29,7 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod
     }
 }
 
+/// Returns an operation of an endpoint. `name` becomes the identifier of the operation.
 fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operation {
     let deprecation = context.version.endpoints.deprecation(endpoint);
     let tag = Tag::ALL
@@ -47,6 +48,8 @@ fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operatio
         .build()
 }
 
+/// Returns the body of a request; `None` if the endpoint reads no body. A batch can be sent as a
+/// JSON array or as lines of JSON. Generated clients send only arrays.
 fn body(context: Context<'_>, endpoint: Endpoint) -> Option<RequestBody> {
     let request = endpoint.row().request?;
     let content = ContentBuilder::new().example(examples::request(context.version, endpoint));

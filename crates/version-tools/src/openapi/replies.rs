@@ -43,6 +43,7 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Responses {
     builder.build()
 }
 
+/// Returns the reply to a successful request, with the headers of this endpoint.
 fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
     let schema = schemas::reply_body(context, row.reply);
     let mut reply = json_of(
@@ -208,6 +209,8 @@ fn missing(row: &Row) -> Option<String> {
     Some(record + "In production this path does not exist.")
 }
 
+/// Describes what is missing if an endpoint replies with the status 404; `None` if the endpoint
+/// needs no record.
 fn missing_record(row: &Row) -> Option<String> {
     let record = parameters::identifiers(row.path)
         .last()
@@ -227,7 +230,8 @@ fn missing_record(row: &Row) -> Option<String> {
     })
 }
 
-/// Returns the reply to a duplicate, with the existing records, or to a concurrent change.
+/// Returns the reply with the status 409. If the request can create a duplicate, the reply shows
+/// the existing records. Other requests get this status after a concurrent change.
 fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
     let existing = |record: RecordKind| {
         let existing =
@@ -345,6 +349,7 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
     json_of(description, either, None).header("Preference-Applied", header(VALIDATE_ONLY))
 }
 
+/// Returns a reply with errors, or with problem details if the version uses them.
 fn refused(context: Context<'_>, description: &str) -> ResponseBuilder {
     let name = match context.version.wire.problems {
         ProblemForm::Errors => errors::errors_name(context.profile),
@@ -369,6 +374,7 @@ fn error_of(
         .content(context.version.wire.problems.media_type(), content)
 }
 
+/// Returns a reply with a JSON body.
 fn json_of(
     description: &str,
     schema: impl Into<RefOr<Schema>>,
@@ -390,7 +396,7 @@ fn header(description: &str) -> Header {
         .build()
 }
 
-/// Adds the headers of deprecated versions and endpoints.
+/// Adds the headers of deprecated versions and endpoints to a reply. Other replies are unchanged.
 fn deprecation(
     version: &ApiVersion,
     endpoint: Endpoint,
@@ -420,7 +426,8 @@ fn id_name<R: NestedRecord>() -> &'static str {
     R::ID.info().name
 }
 
-/// Returns links from a reply to the endpoints of the created record or the changed trainee.
+/// Returns links from a reply to the endpoints that a client can use next, by operation. A link
+/// takes the identifier of the record from the reply.
 fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
     let nested = match row.reply {
         ReplyBody::Nested(record) => {
@@ -448,6 +455,7 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         let link = LinkBuilder::new()
             .operation_id(&operation)
             .parameter(id, format!("$response.body#{pointer}"));
+        // For a nested record, the identifier of the trainee is in the path of the request.
         let is_trainee = id == "trainee_id";
         let link = if is_trainee {
             link

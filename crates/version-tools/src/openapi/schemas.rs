@@ -139,7 +139,8 @@ fn changes_name(record: &str) -> String {
     format!("{record}Changes")
 }
 
-/// Returns the name of the schema of a nested record in its trainee, if that form differs.
+/// Returns the name of the schema for a nested record inside its trainee. Used only if this form
+/// differs from a separate response.
 fn in_trainee_name(record: &str) -> String {
     format!("{record}OfTrainee")
 }
@@ -247,7 +248,8 @@ pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
         .required("data")
 }
 
-/// Returns one of several forms. In documents for clients, exactly one form must match.
+/// Returns a schema that allows any of the forms. In documents for clients, exactly one form must
+/// match.
 pub(super) fn either(
     profile: Profile,
     forms: impl IntoIterator<Item = RefOr<Schema>>,
@@ -268,6 +270,7 @@ pub(super) fn either(
 struct Reply<'a>(Context<'a>);
 
 impl Reply<'_> {
+    /// Returns the schema of a record. `nested` tells whether responses always show nested records.
     fn schema<R: WireRecord>(
         &self,
         description: &str,
@@ -288,6 +291,8 @@ impl Reply<'_> {
             .into()
     }
 
+    /// Returns the schema of one property: a field, a joined text or a value outside the
+    /// dictionary.
     fn property<R: WireRecord>(&self, shape: &Shape<R>, entry: &Entry<R>) -> RefOr<Schema> {
         if let Some(part) = entry.part {
             let parts = shape
@@ -318,6 +323,7 @@ impl Reply<'_> {
     /// Returns the schema of a value outside the dictionary, such as a field of only this version.
     /// The value is nullable.
     fn outside_dictionary(&self, meaning: &'static str, kind: Kind) -> RefOr<Schema> {
+        // The definition of a field without special properties.
         let info = domain::TraineeField::trn.definition();
         let info = FieldInfo {
             name: "",
@@ -330,7 +336,7 @@ impl Reply<'_> {
     }
 }
 
-/// Returns the field as a nested list of the trainee, if it is one.
+/// Returns the field as a nested list of the trainee; `None` if the field is not a list of records.
 fn nested_list<F: RecordField + Into<Field>>(field: F) -> Option<TraineeField> {
     field
         .into()
@@ -338,7 +344,7 @@ fn nested_list<F: RecordField + Into<Field>>(field: F) -> Option<TraineeField> {
         .filter(|_| field.info().kind == Kind::Records)
 }
 
-/// Returns the schema of a nested record in its trainee.
+/// Returns a reference to the schema of a nested record inside its trainee.
 fn in_trainee<R: WireNested>(context: Context<'_>) -> Ref {
     let name = schema_name(R::KIND);
     named(&if R::shapes(context.version).differ() {
@@ -348,7 +354,7 @@ fn in_trainee<R: WireNested>(context: Context<'_>) -> Ref {
     })
 }
 
-/// Returns the schema of a nested record that is created together with its trainee.
+/// Returns a reference to the schema of a nested record that is created together with its trainee.
 fn new_in_trainee<R: WireNested>() -> Ref {
     named(&new_name(&schema_name(R::KIND)))
 }
@@ -403,8 +409,8 @@ impl Members {
 struct Request<'a>(Context<'a>);
 
 impl Request<'_> {
-    /// Returns the schema of a request that creates a record or is a transition, with required
-    /// fields.
+    /// Returns the schema of a request that creates a record or changes the state of a trainee. The
+    /// schema has required fields.
     fn whole<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         self.inputs(description, rules, NestedLists::Read).into()
     }
@@ -415,6 +421,8 @@ impl Request<'_> {
         self.inputs(description, rules, NestedLists::Ignore).into()
     }
 
+    /// Returns the schema of a request. A request that reads nested lists creates a record, so only
+    /// this schema has required fields and defaults.
     fn inputs<R: WireRecord>(
         &self,
         description: &str,
@@ -460,8 +468,8 @@ impl Request<'_> {
         )
     }
 
-    /// Returns whether a rule requires a value in the field, regardless of other fields. Documents
-    /// of released versions omit fields that a rule requires among other conditions.
+    /// Returns whether a rule requires a value in the field, regardless of other fields. In
+    /// complete documents, rules that also check the value do not count.
     fn presence<R: Record>(&self, rules: &[Rule<R>], field: R::Field) -> Presence {
         let required_field = match self.0.profile {
             Profile::Complete => Rule::required_field,
@@ -475,13 +483,13 @@ impl Request<'_> {
     }
 }
 
-/// Whether a page reached by a cursor also has the member.
+/// Whether pages reached by a cursor have the page detail, like pages reached by number.
 const fn is_on_every_page(member: PageMember) -> bool {
     matches!(member, PageMember::PerPage | PageMember::Next)
 }
 
-/// Returns the schema of the description of a page. The contract requires all members, which only a
-/// page reached by number has.
+/// Returns the schema of the details of a page. In complete documents all details are required, as
+/// in the contract, although a page reached by a cursor has only some of them.
 fn page(context: Context<'_>) -> RefOr<Schema> {
     let (_, members) = context.version.wire.envelope.page;
     let cursor_members = members
@@ -585,6 +593,7 @@ fn code_list() -> RefOr<Schema> {
         .into()
 }
 
+/// Returns the schema of an item of a batch: a new trainee with its own idempotency key.
 fn batch_item() -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))

@@ -17,14 +17,18 @@ pub(super) fn removed(mut document: OpenApi) -> OpenApi {
         &serde_json::to_value(&document.paths).unwrap_or_default(),
         &mut used,
     );
-    let mut open: Vec<String> = used.iter().cloned().collect();
-    while let Some(schema) = open.pop().and_then(|name| components.schemas.get(&name)) {
+    // A used schema can refer to further schemas.
+    let mut unvisited: Vec<String> = used.iter().cloned().collect();
+    while let Some(schema) = unvisited
+        .pop()
+        .and_then(|name| components.schemas.get(&name))
+    {
         let mut inside = BTreeSet::new();
         collect(
             &serde_json::to_value(schema).unwrap_or_default(),
             &mut inside,
         );
-        open.extend(inside.into_iter().filter(|name| used.insert(name.clone())));
+        unvisited.extend(inside.into_iter().filter(|name| used.insert(name.clone())));
     }
     components.schemas.retain(|name, _| used.contains(name));
     document.components = Some(components);

@@ -1,8 +1,7 @@
 //! Converts a document from OpenAPI 3.1 to OpenAPI 3.0.3, for generators that do not support 3.1.
 //!
-//! The conversion rewrites nullable values, the licence, and references with sibling keys. It joins
-//! the errors of an operation into one component, because such generators support only one error
-//! type for each operation.
+//! The conversion rewrites nullable values and the licence. It joins the errors of an operation
+//! into one component, because generators for 3.0 support only one error type for each operation.
 
 use serde_json::{Map, Value, json};
 
@@ -78,8 +77,8 @@ fn is_null_type(name: &Value) -> bool {
     name == "null"
 }
 
-/// Gives all errors of an operation one schema: one of their schemas, except schemas that another
-/// schema extends.
+/// Replaces the schemas of all errors of an operation by one schema that allows any of them.
+/// Schemas that another of these schemas extends are left out.
 fn join_errors(document: &mut Value) {
     let mut joined = Map::new();
     let schemas = document

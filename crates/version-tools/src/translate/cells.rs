@@ -51,6 +51,7 @@ pub(super) struct Form {
 pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, R>) -> Vec<Cell> {
     let mut cells = Vec::with_capacity(record.len());
     for (key, value) in record {
+        // Only a group has members.
         let members = members(side, key);
         if members.is_empty() {
             spread_value(key.clone(), value, side, &mut cells);
@@ -59,6 +60,7 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
                 spread_value(format!("{key}.{name}"), value, side, &mut cells);
             }
         } else if value.is_null() {
+            // Null for a group means that none of its fields has a value.
             for path in members {
                 if is_list_in_reply(side, path) {
                     let empty = Value::Array(Vec::new());
@@ -73,6 +75,7 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
                 }
             }
         } else {
+            // A group that is not an object is invalid; the target version refuses it.
             cells.push(Cell {
                 key: key.clone(),
                 part: None,
@@ -84,14 +87,16 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
     cells
 }
 
-/// Whether the path is a list in a reply. Such a list is empty if its group is null.
+/// Whether a reply has a list of texts at the path. If the group of the list is null, the list is
+/// empty instead of null.
 fn is_list_in_reply<R: WireRecord>(side: Side<'_, R>, path: &str) -> bool {
     let mut entries = side.shape.map_or(&[][..], |shape| shape.entries).iter();
     side.direction == Direction::Reply
         && entries.any(|entry| entry.name == path && entry.kind() == Kind::TextList)
 }
 
-/// Returns the distinct paths of the fields in a group; none if there is no such group.
+/// Returns the distinct paths of the fields in a group; empty if there is no such group. The body
+/// of a request can also have a group that only replies have, because clients send back records.
 fn members<R: WireRecord>(side: Side<'_, R>, group: &str) -> Vec<&'static str> {
     let inputs = R::inputs(side.version);
     let sent = inputs
@@ -108,17 +113,18 @@ fn members<R: WireRecord>(side: Side<'_, R>, group: &str) -> Vec<&'static str> {
     let shown = group_entries
         .filter(|entry| entry.is_first_part())
         .map(|entry| entry.name);
-    let both: Vec<&str> = match side.direction {
+    let members: Vec<&str> = match side.direction {
         Direction::Request if inputs.has_groups => sent.collect(),
         Direction::Request | Direction::Reply => Vec::new(),
     };
-    if both.is_empty() {
+    if members.is_empty() {
         shown.collect()
     } else {
-        both
+        members
     }
 }
 
+/// Adds the canonical value at a path, or one value for each part of a joined text.
 fn spread_value<R: WireRecord>(
     key: String,
     value: &Value,
@@ -175,47 +181,49 @@ fn spread_value<R: WireRecord>(
     }
 }
 
-/// Returns the forms of the values at a path, one for each part of a joined text.
+/// Returns the forms of the values at a path, one for each part of a joined text. A path that this
+/// direction does not have has the forms of the other direction.
 pub(super) fn forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
-    let inputs = R::inputs(side.version);
-    let sent = || {
-        let parts = inputs
-            .input(path)
-            .map_or(&[][..], |input| inputs.parts(input))
-            .iter();
-        let form = |input: &adapter_kit::InputName<R::Field>| Form {
-            codes: input.field.info().codes,
-            part: input.part,
-            accepts: input.accepts,
-            is_number: false,
-        };
-        parts.map(form).collect::<Vec<_>>()
+    let found = match side.direction {
+        Direction::Request => input_forms(side, path),
+        Direction::Reply => shown_forms(side, path),
     };
-    let shown = || {
-        let entries = side.shape.map_or(&[][..], |shape| shape.entries).iter();
-        let form = |entry: &adapter_kit::Entry<R>| Form {
+    if !found.is_empty() {
+        return found;
+    }
+    match side.direction {
+        Direction::Request => shown_forms(side, path),
+        Direction::Reply => input_forms(side, path),
+    }
+}
+
+/// Returns the forms of the values that requests send at a path; empty if there is no such input.
+fn input_forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
+    let inputs = R::inputs(side.version);
+    let Some(input) = inputs.input(path) else {
+        return Vec::new();
+    };
+    let parts = inputs.parts(input).iter().map(|part| Form {
+        codes: part.field.info().codes,
+        part: part.part,
+        accepts: part.accepts,
+        is_number: false,
+    });
+    parts.collect()
+}
+
+/// Returns the forms of the values that replies show at a path; empty if there is no such value.
+fn shown_forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
+    let entries = side.shape.map_or(&[][..], |shape| shape.entries).iter();
+    let forms = entries
+        .filter(|entry| entry.name == path)
+        .map(|entry| Form {
             codes: entry.field().and_then(|field| field.info().codes),
             part: entry.part,
             accepts: None,
             is_number: matches!(entry.kind(), Kind::Integer | Kind::Year),
-        };
-        entries
-            .filter(|entry| entry.name == path)
-            .map(form)
-            .collect::<Vec<_>>()
-    };
-    let found = match side.direction {
-        Direction::Request => sent(),
-        Direction::Reply => shown(),
-    };
-    if found.is_empty() {
-        match side.direction {
-            Direction::Request => shown(),
-            Direction::Reply => sent(),
-        }
-    } else {
-        found
-    }
+        });
+    forms.collect()
 }
 
 /// Returns a value with a code instead of a word, and with text instead of a number if the version
@@ -231,7 +239,8 @@ fn canonical(value: &Value, form: Form, version: &ApiVersion) -> Value {
     }
 }
 
-/// Returns a canonical value as the version writes it.
+/// Returns a canonical value as the version writes it: a word instead of a code, and text or a
+/// number as the version requires.
 pub(super) fn written(value: Value, form: Form, version: &ApiVersion) -> Value {
     match (&value, version.wire.words_of(form.codes), form.accepts) {
         (Value::String(code), Some(words), _) => Value::from(word_of(words, code)),
@@ -247,7 +256,9 @@ pub(super) fn written(value: Value, form: Form, version: &ApiVersion) -> Value {
 /// Values with their paths in the target version, collected for a record.
 #[derive(Default)]
 pub(super) struct Gathered {
+    /// The path, the part of a joined text, and the value.
     values: Vec<(&'static str, Option<Part>, Value)>,
+    /// Unknown keys with their values.
     others: Vec<(String, Value)>,
 }
 
@@ -272,20 +283,20 @@ impl Gathered {
         self.values.iter().any(|(known, ..)| *known == path)
     }
 
-    /// Returns the joined texts with missing parts.
+    /// Returns the paths of joined texts with missing parts.
     pub(super) fn incomplete(&self) -> Vec<&'static str> {
-        let parts = |path: &str| {
+        let count_parts = |path: &str| {
             self.values
                 .iter()
                 .filter(|(known, ..)| *known == path)
                 .count()
         };
-        let firsts = self
+        let parts = self
             .values
             .iter()
             .filter_map(|(path, part, _)| Some((*path, part.as_ref()?)));
-        let mut incomplete: Vec<_> = firsts
-            .filter(|(path, part)| parts(path) < part.count)
+        let mut incomplete: Vec<_> = parts
+            .filter(|(path, part)| count_parts(path) < part.count)
             .map(|(path, _)| path)
             .collect();
         incomplete.dedup();

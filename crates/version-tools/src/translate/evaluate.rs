@@ -61,6 +61,7 @@ macro_rules! nested_records {
 }
 nested_kinds!([nested_records]);
 
+/// Returns the schools in the nested records of one kind.
 fn schools_of_kind<R: NestedRecord>(nested: &NestedRecords<Sent>) -> Vec<School> {
     R::in_nested(nested).iter().filter_map(school).collect()
 }
@@ -81,7 +82,7 @@ fn school<R: NestedRecord>(sent: &ParsedRecord<R>) -> Option<School> {
     })
 }
 
-/// Returns the result of a version for a translated record.
+/// Returns the problems and notices that the version `to` would report for a translated record.
 pub(super) fn evaluate<R: EvaluatedRecord>(
     record: &Value,
     direction: Direction,
@@ -167,6 +168,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     }
 }
 
+/// Reads a record as the body of a request to the version `to`.
 fn read<R: EvaluatedRecord>(
     record: &Value,
     to: &Served,
@@ -190,8 +192,9 @@ fn distinct(mut schools: Vec<School>) -> Vec<School> {
     schools
 }
 
-/// Returns the warnings of the version. Unknown names are reported by the translation, and schools
-/// are not looked up.
+/// Returns the notices as findings. Notices about unknown names are omitted, because the
+/// translation reports these names. Notices about schools are omitted, because schools are not
+/// looked up.
 fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
     let finding = |notice: &Notice| {
         let code = match &notice.kind {

@@ -111,11 +111,12 @@ pub enum LossReason {
 /// A note about a translation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The path, in the names of the source version. In results of the evaluation it is in the
-    /// names of the target version.
+    /// The path, in the names of the source version. The path of a finding of the target version's
+    /// rules is in the names of the target version.
     pub path: String,
-    /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`, `may_be_refused`,
-    /// `code_ended`, `use_endpoint`, `no_match`, `moves_with`, `read_only` or `fell_away`.
+    /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`, `part_missing`,
+    /// `may_be_refused`, `code_ended`, `use_endpoint`, `no_match`, `moves_with`, `read_only`,
+    /// `fell_away`, `not_in_list`, `decided_by`, `no_other_grade` or `time_left_out`.
     pub code: &'static str,
     /// A description in one sentence.
     pub message: String,

@@ -15,9 +15,9 @@ use super::BodyKind;
 /// Maximum number of keys to consider.
 const MAX_KEYS: usize = 200;
 
-/// Returns the record and direction of a body, unless `given` has them. The best candidate has the
-/// most known keys; with equal numbers, the candidate with fewer names wins. Without any known key,
-/// the body is a request for a trainee.
+/// Returns the record and direction of a body. Takes them from `given` as far as possible.
+/// Otherwise the combination with the highest score of known keys wins. With equal scores, the
+/// record with fewer names wins. A body without a known key counts as a request for a trainee.
 pub(super) fn record(
     object: &Map<String, Value>,
     from: &Served,
@@ -27,37 +27,35 @@ pub(super) fn record(
     if let (Some(record), Some(direction)) = (given.record, given.direction) {
         return (record, direction);
     }
-    let records = RecordKind::ALL
-        .iter()
-        .copied()
-        .filter(|record| given.record.is_none_or(|given| given == *record));
-    let both = |record| {
-        Direction::ALL
-            .iter()
-            .map(move |direction| (record, *direction))
-    };
-    let kinds = records.flat_map(both);
-    let possible =
-        kinds.filter(|(_, direction)| given.direction.is_none_or(|given| given == *direction));
-    let scored = possible.filter_map(|kind| {
-        Some((
-            for_record_kind!(kind.0, score(object, from, to, kind.1))?,
-            kind,
-        ))
-    });
-    let best = scored
-        .rev()
-        .max_by_key(|((known, others), _)| (*known, Reverse(*others)));
-    let default = (
+    let mut best_kind = (
         given.record.unwrap_or(RecordKind::Trainee),
         given.direction.unwrap_or(Direction::Request),
     );
-    best.filter(|((known, _), _)| *known > 0)
-        .map_or(default, |(_, kind)| kind)
+    let mut best_rank = None;
+    for record in RecordKind::ALL.iter().copied() {
+        for direction in Direction::ALL.iter().copied() {
+            let is_possible = given.record.is_none_or(|given| given == record)
+                && given.direction.is_none_or(|given| given == direction);
+            if !is_possible {
+                continue;
+            }
+            let Some((known, names)) = for_record_kind!(record, score(object, from, to, direction))
+            else {
+                continue;
+            };
+            let rank = Some((known, Reverse(names)));
+            if known > 0 && rank > best_rank {
+                best_rank = rank;
+                best_kind = (record, direction);
+            }
+        }
+    }
+    best_kind
 }
 
 /// Returns a score of the known keys, and the number of names of the record. A key of `from` scores
-/// 2, and a key only in `to` scores 1. Returns `None` if there is no such body.
+/// 2, and a key only in `to` scores 1. Returns `None` if `from` does not show the record in
+/// replies.
 fn score<R: WireRecord>(
     object: &Map<String, Value>,
     from: &Served,
@@ -84,7 +82,7 @@ fn score<R: WireRecord>(
 
 /// Returns the purpose of a request: an update if it has fewer than half of the required fields.
 pub(super) fn purpose<R: WireRecord>(sent: &ParsedRecord<R>, rules: &[Rule<R>]) -> Purpose {
-    let required = || rules.iter().filter_map(Rule::required_field);
+    let required: Vec<R::Field> = rules.iter().filter_map(Rule::required_field).collect();
     let has = |field: &R::Field| {
         sent.unread.contains(*field)
             || sent
@@ -92,7 +90,8 @@ pub(super) fn purpose<R: WireRecord>(sent: &ParsedRecord<R>, rules: &[Rule<R>]) 
                 .requested(*field)
                 .is_some_and(|value| value != Stored::Null)
     };
-    if required().filter(has).count() * 2 < required().count() {
+    let present = required.iter().copied().filter(has).count();
+    if present * 2 < required.len() {
         Purpose::Update
     } else {
         Purpose::Create

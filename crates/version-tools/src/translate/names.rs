@@ -73,6 +73,7 @@ macro_rules! nested_records {
 }
 nested_kinds!([nested_records]);
 
+/// Translates the records of a nested list of one kind. A value that is not a list stays unchanged.
 fn each<R: TranslatedRecord>(
     translator: &mut Translator<'_>,
     records: &Value,
@@ -225,13 +226,15 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
     gathered.into_record(position.direction)
 }
 
-/// Returns the index of the cell that each target name gets its value from. If several keys map to
-/// a name, a key of the source version precedes keys of other versions and unknown keys.
+/// Returns, for each name in the target version, the index of the cell that provides its value. A
+/// name is a path with the position in a joined text. If several keys map to a name, a key of the
+/// source version precedes keys of other versions and unknown keys.
 fn find_owners<'a, F>(
     cells: &'a [Cell],
     mappings: &[KeyMapping<F>],
 ) -> HashMap<(&'a str, Option<usize>), usize> {
     let mut owners = HashMap::with_capacity(cells.len());
+    // The first round considers keys of the source version, and the second round all other keys.
     for wants_own in [true, false] {
         for (index, (cell, key_mapping)) in cells.iter().zip(mappings).enumerate() {
             match key_mapping {
@@ -279,7 +282,8 @@ fn is_whole<R: TranslatedRecord>(
     names.iter().filter(|name| gathered.has(name)).count() * 2 >= names.len()
 }
 
-/// Keeps the meaning of absent keys where the defaults of the two versions differ.
+/// Adds the old default of absent keys where the defaults of the two versions differ, so that the
+/// target version stores the same values as the source version.
 fn add_defaults<R: TranslatedRecord>(
     from: &Served,
     to: &Served,
@@ -312,6 +316,7 @@ fn add_defaults<R: TranslatedRecord>(
     }
 }
 
+/// Reports a value without a field in the target version. Null is not a value, and is not reported.
 fn add_loss(
     translator: &mut Translator<'_>,
     path: impl Fn() -> String,
@@ -345,6 +350,7 @@ fn add_loss(
     });
 }
 
+/// Reports a key that the source version does not have, up to a maximum number of keys.
 fn report_unknown<R: TranslatedRecord>(
     translator: &mut Translator<'_>,
     key: &str,
@@ -550,6 +556,7 @@ fn reply_mapping<R: TranslatedRecord>(
     })
 }
 
+/// Returns a nested list with the direction of its records; `None` for other fields.
 fn list<F: domain::RecordField>(field: F, direction: Direction) -> Option<(F, Direction)> {
     (field.info().kind == Kind::Records).then_some((field, direction))
 }

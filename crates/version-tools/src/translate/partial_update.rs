@@ -144,6 +144,7 @@ fn includes<R: WireRecord>(rules: &[Rule<R>], rule: &Rule<R>) -> bool {
         .any(|other| other.name == rule.name || is_weakened(other))
 }
 
+/// Returns what a rule requires, with the version's name of the rule's first field as the subject.
 fn demand<R: WireRecord>(rule: &Rule<R>, version: &ApiVersion) -> String {
     let subject = rule
         .reads

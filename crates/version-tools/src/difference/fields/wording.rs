@@ -31,11 +31,14 @@ pub(super) fn describe(
     }
 }
 
-/// Returns JSON before and after if a field became a part of a text or was one.
+/// Returns JSON before and after the change of a field that became a part of a joined text, or that
+/// was one; `None` for other changes.
 fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
     let value = |path: &str| at_path(path, json!("VALUE"));
     let text = |index: usize, separator: &str| {
-        let parts = (0..=index.max(1)).map(|part| if part == index { "VALUE" } else { "..." });
+        // A joined text has at least two parts.
+        let last = index.max(1);
+        let parts = (0..=last).map(|part| if part == index { "VALUE" } else { "..." });
         parts.collect::<Vec<_>>().join(separator)
     };
     Some(match kind {
@@ -60,7 +63,7 @@ fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
     })
 }
 
-/// Describes a part of a joined text.
+/// Describes the position of a part in a joined text. `index` counts from 0.
 fn place(index: usize, separator: &str, text: &str) -> String {
     format!(
         "part {} of the text in `{text}`, separated by `{separator}`",
@@ -68,7 +71,7 @@ fn place(index: usize, separator: &str, text: &str) -> String {
     )
 }
 
-/// Returns the beginning of a sentence about a joined text.
+/// Returns the beginning of a sentence about a joined text with the names `before` and `after`.
 fn joins(before: &str, after: &str) -> String {
     if before == after {
         format!("`{after}` joins")

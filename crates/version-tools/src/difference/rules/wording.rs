@@ -19,6 +19,7 @@ pub(super) fn describe(change: RuleChange, from: Label, to: Label) -> Change {
     Change::new(effect, ChangeDetail::Rule(change), of, summary, advice)
 }
 
+/// Returns the effect of a new rule, a summary and advice.
 fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
     let title = title(rule);
     let demand = demand(rule);
@@ -44,6 +45,7 @@ fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
     }
 }
 
+/// Returns the effect of a removed rule, a summary and advice.
 fn dropped(rule: &RuleSummary, from: Label, to: Label) -> (Effect, String, String) {
     let title = title(rule);
     let demand = demand(rule);
@@ -66,6 +68,7 @@ fn dropped(rule: &RuleSummary, from: Label, to: Label) -> (Effect, String, Strin
     }
 }
 
+/// Returns the effect of replacing a rule, a summary and advice.
 fn replaced(
     before: &RuleSummary,
     after: &RuleSummary,
@@ -110,7 +113,8 @@ fn replaced(
     }
 }
 
-/// Whether the new demand only adds an exception, so that all accepted requests stay accepted.
+/// Whether the new rule only adds an exception to the old one, so that all requests that were
+/// accepted stay accepted.
 fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
     let checks = before.stage == RuleStage::Check && after.stage == RuleStage::Check;
     checks && only_adds_exception(before.description, after.description)
@@ -131,7 +135,7 @@ fn check(rule: &RuleSummary) -> String {
     }
 }
 
-/// Returns the demand of the rule with its field.
+/// Returns what the rule requires, with the rule's first field as the subject.
 fn demand(rule: &RuleSummary) -> String {
     match rule.reads.first() {
         Some(field) => with_subject(&format!("`{field}`"), rule.description),
