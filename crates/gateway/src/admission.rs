@@ -1,7 +1,7 @@
-//! Which requests are admitted: those with a valid token, within its rate limit.
+//! Admits requests with a valid token, within its rate limit.
 //!
-//! Admission comes before the transaction. There the token is authenticated again for every
-//! request, so a token that is revoked is refused from the next request on.
+//! Admission comes before the transaction of a request. The transaction authenticates the token
+//! again, so a revoked token is refused from the next request on.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -26,31 +26,33 @@ use storage::store::Store;
 
 use crate::error::ApiError;
 
-/// The most tokens that are remembered.
+/// The maximum number of tokens that are remembered.
 const MAX_TOKENS: usize = 100_000;
-/// Look-ups at once of tokens from addresses within their limit, and how many more wait.
+/// The number of unknown tokens that are looked up at once, and of those that wait, for addresses
+/// within their rate limit.
 const LOOK_UPS: (usize, usize) = (2, 256);
-/// Like the limit above, for tokens from addresses beyond their limit.
+/// The number of unknown tokens that are looked up at once, and of those that wait, for addresses
+/// beyond their rate limit.
 const LOOK_UPS_BEYOND_LIMIT: (usize, usize) = (1, 64);
-/// How long a token waits to be looked up.
+/// The maximum time that an unknown token waits to be looked up.
 const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
 
-/// Counts the requests of each token, and those of each address that come without a valid one.
-/// Cheap to clone; all clones count together.
+/// Counts the requests of each token, and the requests of each address without a valid token. Cheap
+/// to clone; all clones share their counts.
 #[derive(Debug, Clone)]
 pub struct Admission {
-    /// Requests by token, where they are limited.
+    /// Requests by token; `None` without a limit.
     tokens: Option<KeyedRateLimiter<TokenDigest>>,
-    /// Rows of uploaded files by user, where requests are limited.
+    /// Rows of uploaded files by user; `None` without a limit.
     users: Option<KeyedRateLimiter<i64>>,
     /// Requests without a known token, by client address.
     by_address: AddressRateLimit,
     /// Tokens that were valid when they were last used.
     known: Arc<Mutex<HashMap<TokenDigest, ValidToken>>>,
-    /// Look-ups of other tokens, from addresses that are within their limit.
+    /// Look-ups of unknown tokens for addresses within their limit.
     look_ups: ConcurrencyLimit,
-    /// Look-ups for addresses beyond their limit. A client that sends many invented tokens delays
-    /// only these.
+    /// Look-ups of unknown tokens for addresses beyond their limit, so that a client with many
+    /// invented tokens delays only these.
     look_ups_beyond_limit: ConcurrencyLimit,
 }
 
@@ -61,7 +63,7 @@ impl Default for Admission {
 }
 
 impl Admission {
-    /// Admits each token within a limit, or as often as it asks.
+    /// Limits the requests of each token; `None` admits any number.
     #[must_use]
     pub fn with_limit(limit: Option<RateLimit>) -> Self {
         let concurrency =
@@ -85,9 +87,9 @@ impl Admission {
         }
     }
 
-    /// Admits a request with a token. An unknown token is counted by the address of its client, and
-    /// few such tokens are looked up at the same time, so that invented tokens fill neither the
-    /// queue of reads nor that of writes.
+    /// Admits a request with a token, and returns the rest of the token's rate limit, if it has
+    /// one. An unknown token counts against the limit of its client's address. Only a few unknown
+    /// tokens are looked up at once, so that invented tokens fill no queue of the database.
     ///
     /// # Errors
     ///
@@ -154,7 +156,8 @@ impl Admission {
         }
     }
 
-    /// Answers a request that turned out to have no valid token: counts it by its address.
+    /// Returns the error of a request without a valid token, and counts the request against the
+    /// limit of its address. `token` is a token that was valid before: it is forgotten.
     pub fn reject(
         &self,
         request: &HttpRequest,
@@ -171,9 +174,9 @@ impl Admission {
         )
     }
 
-    /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to
-    /// every other token; a valid one gets in from there too, since it cannot help who else is
-    /// behind the address.
+    /// Looks up an unknown token and remembers a valid one. A valid token is accepted even from an
+    /// address beyond its limit, because other clients may share the address. All other tokens from
+    /// such an address get the same reply.
     async fn look_up(
         &self,
         store: &Store,
@@ -193,7 +196,7 @@ impl Admission {
         };
         let digest = token.clone();
         let found = store.read::<_, StorageError>(move |session| {
-            // The job owns the permit, since it runs to its end when the client is gone.
+            // The job owns the permit, because it runs to its end even if the client disconnects.
             let _held = &permit;
             let valid = session
                 .authenticate(&digest, Cause::new("admission"))?
@@ -219,17 +222,18 @@ impl Admission {
         }
     }
 
-    /// What is known of a token that was valid when it was last used.
+    /// The data of a token that was valid when it was last used; `None` for an unknown token.
     #[must_use]
     pub fn valid_token(&self, token: &TokenDigest) -> Option<ValidToken> {
         self.known(|known| known.get(token).copied())
     }
 
-    /// Remembers what was found of a token that is valid.
+    /// Remembers the data of a valid token.
     pub fn remember(&self, token: &TokenDigest, valid: ValidToken) {
         self.known(|known| match known.get_mut(token) {
             Some(earlier) => *earlier = valid,
             None => {
+                // A forgotten token is looked up again.
                 if known.len() >= MAX_TOKENS {
                     known.clear();
                 }
@@ -238,13 +242,14 @@ impl Admission {
         });
     }
 
-    fn known<T>(&self, look: impl FnOnce(&mut HashMap<TokenDigest, ValidToken>) -> T) -> T {
-        // A poisoned lock is no harm: a map that lacks a token costs one look-up.
-        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Runs a function on the known tokens.
+    fn known<T>(&self, run: impl FnOnce(&mut HashMap<TokenDigest, ValidToken>) -> T) -> T {
+        // A poisoned lock does no harm: if the map lacks a token, the token is looked up again.
+        run(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Tells the operator of a request without a valid token.
+/// Logs and counts a request without a valid token.
 fn report(failure: AuthenticationError) {
     let request_id = request_id::for_the_log();
     log::info!(request_id, reason:% = failure; "request without valid token");

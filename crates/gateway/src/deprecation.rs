@@ -1,8 +1,7 @@
-//! Tells clients the end of what they use, in the headers of every reply: `Deprecation` (RFC 9745),
-//! `Sunset` (RFC 8594), and `Link` to what comes after and to what to do.
+//! Tells clients of a deprecated version or endpoint its end, in headers of every reply:
+//! `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and `Link` to the successor and to instructions.
 //!
-//! What ends, and when, follows from the versions ([`adapter_kit::lifecycle`]); the clock is not
-//! asked.
+//! The dates follow from the versions ([`adapter_kit::lifecycle`]), independently of the clock.
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use adapter_kit::lifecycle::DeprecationStatus;
@@ -16,7 +15,7 @@ use version_tools::documents::contract;
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
-/// The life of one version among those that are served.
+/// Writes the headers about the deprecation of one version and its endpoints.
 #[derive(Debug, Clone, Copy)]
 pub struct DeprecationHeaders {
     /// The version.
@@ -26,7 +25,8 @@ pub struct DeprecationHeaders {
 }
 
 impl DeprecationHeaders {
-    fn end(self, endpoint: Option<Endpoint>) -> DeprecationStatus {
+    /// The deprecation of an endpoint, or of the version as a whole for `None`.
+    fn status(self, endpoint: Option<Endpoint>) -> DeprecationStatus {
         match endpoint {
             Some(endpoint) => {
                 DeprecationStatus::from_endpoint(self.version, endpoint, self.versions)
@@ -35,42 +35,42 @@ impl DeprecationHeaders {
         }
     }
 
-    /// Writes what ends into the headers of a reply: the endpoint of a path, or the version as a
-    /// whole.
+    /// Writes the deprecation of an endpoint into the headers of a reply, or that of the version as
+    /// a whole for `None`. Writes nothing without a deprecation. `path` is that of the request.
     pub fn write(self, headers: &mut HeaderMap, endpoint: Option<Endpoint>, path: &str) {
-        let end = self.end(endpoint);
-        if !end.is_announced() {
+        let status = self.status(endpoint);
+        if !status.is_announced() {
             return;
         }
-        if let Some(day) = end.deprecated_on {
+        if let Some(day) = status.deprecated_on {
             insert(
                 headers,
                 DEPRECATION,
                 &format!("@{}", day.and_time(NaiveTime::MIN).and_utc().timestamp()),
             );
         }
-        if let Some(day) = end.sunset_on {
+        if let Some(day) = status.sunset_on {
             insert(headers, SUNSET, &http_date(day));
         }
         let label = self.version.label;
         let replacement = endpoint
-            .zip(end.replaced_by)
+            .zip(status.replaced_by)
             .map(|(old, new)| replacement(label, old, new, path));
         let successors = replacement
             .into_iter()
-            .chain(end.successor.map(Label::base_path));
+            .chain(status.successor.map(Label::base_path));
         let links = successors.map(|address| successor(&address));
         links::add_first(
             headers,
             &links
-                .chain([self.advice(endpoint, end.replaced_by)])
+                .chain([self.advice(endpoint, status.replaced_by)])
                 .collect::<Vec<_>>()
                 .join(", "),
         );
     }
 
-    /// A link to what to do: the guide to the newest version. Who is there already needs the
-    /// endpoint to use instead, and where there is none, what is written about the version.
+    /// A link to instructions: the guide to the newest version. In the newest version itself, the
+    /// link leads to the endpoint to use instead, or if there is none, to the release notes.
     fn advice(self, endpoint: Option<Endpoint>, replaced_by: Option<Endpoint>) -> String {
         let label = self.version.label;
         match (self.versions.newest(), endpoint.and(replaced_by)) {
@@ -82,8 +82,8 @@ impl DeprecationHeaders {
         }
     }
 
-    /// The endpoint that ends, for a method that none of the endpoints of a path has: the first,
-    /// when all of them end.
+    /// Returns the first of the endpoints of a path if all of them are deprecated. The reply to a
+    /// method that none of them has then announces its deprecation.
     #[must_use]
     pub fn only_deprecated(
         self,
@@ -96,7 +96,7 @@ impl DeprecationHeaders {
     }
 }
 
-/// Where an endpoint of a version is described.
+/// The address of the documentation of an endpoint.
 fn about_endpoint(label: Label, endpoint: Endpoint) -> String {
     let section = contract::section(endpoint);
     let chapter = format!(
@@ -111,44 +111,46 @@ fn about_endpoint(label: Label, endpoint: Endpoint) -> String {
     }
 }
 
-/// A link to what comes after (RFC 5829).
+/// A link to a successor (RFC 5829).
 #[must_use]
 pub fn successor(address: &str) -> String {
     format!("<{address}>; rel=\"successor-version\"")
 }
 
-/// A link to the guide from a version that ends or has ended (RFC 9745).
+/// A link to the migration guide from a deprecated or removed version (RFC 9745).
 #[must_use]
 pub fn guide(from: Label, to: Label) -> String {
     advice(&paths::migration_guide(from, to))
 }
 
+/// A link to instructions about a deprecation (RFC 9745).
 fn advice(address: &str) -> String {
     format!("<{address}>; rel=\"deprecation\"; type=\"text/html\"")
 }
 
-/// The path of the endpoint to use instead, with the identifiers of a path of the one that ends.
+/// The path of the endpoint to use instead, with the identifiers in `path`, which is a path of the
+/// deprecated endpoint.
 fn replacement(label: Label, old: Endpoint, new: Endpoint, path: &str) -> String {
     let base = label.base_path();
     // The base as sent may contain escapes; it still has the same number of segments.
     let sent = path.split('/').skip(base.split('/').count());
     let sent: Vec<(&str, &str)> = old.path().split('/').skip(1).zip(sent).collect();
-    let part = |part: &'static str| {
+    let fill = |part: &'static str| {
         let id = sent
             .iter()
             .find(|(name, _)| part.starts_with('{') && part == *name);
         id.map_or(part, |(_, id)| *id)
     };
-    let parts: Vec<&str> = new.path().split('/').map(part).collect();
+    let parts: Vec<&str> = new.path().split('/').map(fill).collect();
     format!("{base}{}", parts.join("/"))
 }
 
-/// The beginning of a day, as HTTP writes it.
+/// The beginning of a day in the date format of HTTP headers.
 fn http_date(day: NaiveDate) -> String {
     day.format("%a, %d %b %Y 00:00:00 GMT").to_string()
 }
 
-/// Labels, dates and parts of a path are always the value of a header.
+/// Adds a header. The values used here (labels, dates, parts of a path) are always valid.
 fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.append(name, value);

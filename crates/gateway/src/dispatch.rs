@@ -1,5 +1,5 @@
-//! Answers a request for an endpoint: admits its token, takes it apart, runs the handler in a
-//! transaction, and sends its reply.
+//! Answers a request for an endpoint: admits its token, reads the request, runs the handler in a
+//! transaction, and returns the reply.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct Route {
     pub served: &'static Served,
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// What it does.
+    /// The handler of the endpoint.
     pub handler: Handler,
 }
 
@@ -58,7 +58,7 @@ impl Route {
         let mut headers = ResponseHeaders::default();
         let result = match authentication::token(request.headers(), state.environment) {
             Ok(token) => {
-                // Before the body is read: nothing is kept of what comes with an invented token.
+                // Before the body is read, so that bodies with invented tokens use no memory.
                 match admit(&state, &request, &token, &mut headers).await {
                     Ok(()) => {
                         let api_request = ApiRequest::extract(
@@ -82,13 +82,15 @@ impl Route {
                         let preferences = Preferences::from_headers(request.headers());
                         headers.validates_only =
                             handler.access.writes() && preferences.validates_only;
-                        if !matches!(
+                        let is_address_limited = matches!(
                             error,
                             ApiError::TooManyRequests {
                                 whose: RateLimitScope::Address,
                                 ..
                             }
-                        ) {
+                        );
+                        // The body of an address beyond its limit is not even received.
+                        if !is_address_limited {
                             state.bodies.discard(request.headers(), payload).await;
                         }
                         Err(error)
@@ -139,7 +141,7 @@ impl Route {
         } = self;
         let recorder = api_request.recorder(endpoint);
         let (result, mut observation) = match endpoint.row().batch_of() {
-            // On the heap, so that no other request is larger for it.
+            // On the heap, so that the futures of other requests stay small.
             Some(item) => {
                 Box::pin(batch::handle(
                     item,
@@ -162,7 +164,7 @@ impl Route {
             state.admission.remember(token, found);
             headers.token = Some(found);
         } else if !matches!(result, Err(ApiError::Unauthorized(_))) {
-            // The store failed outside the job; the request still counts.
+            // The store failed outside the job. The request still counts for the admitted token.
             observation.token = headers.token;
         }
         headers.record = observation.record.take();
@@ -170,7 +172,8 @@ impl Route {
         recorder.count(&state.usage, at, &observation);
         recorder.check(&state.shadow, at, observation, result.is_ok());
         if let Err(ApiError::Unauthorized(failure)) = result {
-            // The token has ended since it was last used, and gets the reply of one that never was.
+            // The token has expired or was revoked since it was last used. The reply must equal
+            // that for an unknown token, so it has no headers about the token.
             *headers = ResponseHeaders {
                 validates_only: headers.validates_only,
                 ..ResponseHeaders::default()
@@ -182,24 +185,25 @@ impl Route {
     }
 }
 
-/// What the headers of the reply and the request log report, beyond what the handler says.
+/// Values for headers of the reply and for the request log that do not come from the handler.
 #[derive(Default)]
 struct ResponseHeaders {
-    /// The token of the request, where it is valid.
+    /// The token of the request, if it is valid.
     token: Option<ValidToken>,
-    /// What is left of the limit of the token, where it has one.
+    /// The rest of the rate limit of the token, if it has a limit.
     remaining: Option<RemainingQuota>,
-    /// What the client is warned of, whatever the handler does.
+    /// Warnings that do not depend on the handler.
     warnings: Vec<String>,
-    /// How long the client may have had to wait, where it was made to.
+    /// The time that the request could wait for changes, if it waited.
     waited: Option<Duration>,
-    /// Whether the request was only tried out.
+    /// Whether the request was only validated.
     validates_only: bool,
     /// The key of the record, for the request log.
     record: Option<RecordKey>,
 }
 
 impl ResponseHeaders {
+    /// Adds the headers to a reply.
     fn add_to(self, reply: ApiResponse, now: DateTime<Utc>) -> ApiResponse {
         let mut reply = reply.with_warnings(self.warnings);
         if let Some(remaining) = self.remaining {
@@ -219,7 +223,7 @@ impl ResponseHeaders {
     }
 }
 
-/// Admits the token of a request, and notes what the headers report of it.
+/// Admits the token of a request. Stores the token and the rest of its rate limit in `headers`.
 async fn admit(
     state: &GatewayState,
     request: &HttpRequest,
@@ -233,7 +237,7 @@ async fn admit(
     Ok(())
 }
 
-/// What the client is warned of when its token expires soon.
+/// The warning to a client whose token expires soon.
 fn expiry_warning(token: ValidToken) -> String {
     format!(
         "this token expires on {}: from that day on it is refused",
@@ -241,9 +245,9 @@ fn expiry_warning(token: ValidToken) -> String {
     )
 }
 
-/// Like [`run_in_transaction`]. Where the reply has no changes and the client prefers to wait, the
-/// handler is run again until it has, and the token is authenticated each time. Also returns how
-/// long the client may have had to wait, if it was made to.
+/// Like [`run_in_transaction`]. If the reply has no changes and the client prefers to wait, runs
+/// the handler again until the reply has changes or the wait ends. Each run authenticates the
+/// token. Also returns the longest possible wait; `None` if the request did not wait.
 async fn run_until_changes(
     state: &GatewayState,
     request: &HttpRequest,

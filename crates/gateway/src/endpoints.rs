@@ -1,9 +1,9 @@
-//! What each endpoint does with the records of one provider: plain functions from a request to a
-//! reply.
+//! The handlers of the endpoints: functions from a request to a reply, with access to the records
+//! of one provider.
 //!
-//! A handler runs inside one transaction. It reads the body, asks the domain to decide, saves, and
-//! writes the reply in the version's shape; it opens no transaction, and knows no version and no
-//! field.
+//! A handler runs inside one transaction. It reads the body, calls the domain for the decision,
+//! saves the record, and writes the reply in the version's shape. A handler does not open
+//! transactions, and contains no names of versions or fields.
 
 use adapter_kit::{Endpoint, Served};
 use domain::{Degree, Placement};
@@ -26,33 +26,33 @@ mod trainees;
 mod transitions;
 pub mod version_list;
 
-/// What a handler does with records, which decides where it runs.
+/// The access of a handler to records, which decides how its job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reads one record by its key.
     LookUp,
-    /// Reads.
+    /// Reads records.
     Read,
     /// May write.
     Write,
-    /// May add a record and changes none.
+    /// May add a record, but changes none.
     Insert,
 }
 
 impl Access {
-    /// Whether it may write.
+    /// Whether the handler may write.
     #[must_use]
     pub fn writes(self) -> bool {
         matches!(self, Self::Write | Self::Insert)
     }
 }
 
-/// What runs at an endpoint.
+/// The function that answers requests for an endpoint.
 #[derive(Clone, Copy)]
 pub struct Handler {
-    /// What it does with records.
+    /// The access of the function to records.
     pub access: Access,
-    /// What it does.
+    /// The function.
     pub run: fn(&mut ProviderSession<'_>, &HandlerContext<'_>) -> Result<ApiResponse, ApiError>,
 }
 
@@ -90,7 +90,7 @@ pub fn handler(endpoint: Endpoint) -> Handler {
         Endpoint::Info => looking_up(info::show),
         Endpoint::ListTrainees => reading(listing::list),
         Endpoint::ListChanges => reading(changes::list),
-        // Of a batch, what each item is handled by.
+        // For a batch, the handler of each item.
         Endpoint::CreateTrainee | Endpoint::CreateTrainees => inserting(trainees::create),
         Endpoint::ShowTrainee => looking_up(trainees::show),
         Endpoint::UpdateTrainee => writing(trainees::update),

@@ -1,4 +1,4 @@
-//! The errors of the API. What they answer is in [`reply`].
+//! The errors of the API. Their replies are in [`reply`].
 
 use actix_web::http::header::HeaderMap;
 use adapter_kit::problems::ErrorEntry;
@@ -22,7 +22,7 @@ mod reply;
 
 pub use self::reply::{no_memory, page};
 
-/// The header that asks for problems by field, and the one value that does.
+/// The header that requests problems by field, and its only value with an effect.
 const ENHANCED_ERRORS: (&str, &str) = ("enhanced-errors", "true");
 
 /// Form of the problems of values in a reply.
@@ -35,7 +35,8 @@ pub enum ErrorForm {
 }
 
 impl ErrorForm {
-    /// The form that a request asks for: by field only where a trainee is registered or changed.
+    /// The form that the headers request. Problems by field are only possible if the request
+    /// registers or changes a trainee.
     #[must_use]
     pub fn requested(headers: &HeaderMap, endpoint: Endpoint) -> Self {
         let (name, value) = ENHANCED_ERRORS;
@@ -50,52 +51,52 @@ impl ErrorForm {
     }
 }
 
-/// What a client looked for and did not find.
+/// The subject of a `404`: what the client requested and does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
-    /// A trainee, or one of another provider.
+    /// A trainee that does not exist or belongs to another provider.
     Trainee,
-    /// Any trainee on a page of a list.
+    /// Trainees on a page of a list, which is empty.
     Trainees,
     /// A nested record of the trainee, by its name.
     Nested(&'static str),
     /// A code list of that name.
     List(String),
-    /// A version, where one is requested by name.
+    /// A version named in the path.
     Version(UnknownVersion),
-    /// A version; a path of another one exists and resembles the path.
+    /// A version named in the path, with a similar path that exists.
     VersionLike(UnknownVersion, String),
-    /// The path, or the version.
+    /// The path.
     Path,
-    /// The path; this one exists and resembles it.
+    /// The path, with a similar path that exists.
     PathLike(String),
 }
 
 /// A failed precondition of `If-Match` or `If-None-Match`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreconditionError {
-    /// The record is not the one with the tag.
+    /// The record does not have the entity tag in `If-Match`.
     Changed,
-    /// What was sent is no entity tag, since those are quoted.
+    /// The value in `If-Match` is not in quotes, so it is not an entity tag.
     Unquoted,
-    /// The tag is that of the record, and is marked as weak.
+    /// The tag in `If-Match` is that of the record, but marked as weak.
     Weak,
-    /// The record is there, or has the tag, and the client demands that it does not.
+    /// The record has a tag in `If-None-Match`, or exists although the header is `*`.
     Exists,
 }
 
 /// Reason for an error reply.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    // The client can act.
-    /// There is no valid token. The reply says why as far as that reveals nothing to an attacker
+    // Errors that the client can correct.
+    /// There is no valid token. The reply gives the reason, unless it would help an attacker
     /// ([`AuthenticationError::challenge`]).
     #[error("no valid token: {0}")]
     Unauthorized(AuthenticationError),
     /// The user has signed out, or may no longer change records. Only for rows of files.
     #[error("user is not signed in, or may not change records")]
     SignedOut,
-    /// What was looked for is not there.
+    /// The requested record, list, version or path does not exist.
     #[error("not found")]
     NotFound(Missing),
     /// The version is no longer served.
@@ -109,13 +110,13 @@ pub enum ApiError {
     /// The path has no such method.
     #[error("method not allowed")]
     MethodNotAllowed {
-        /// The methods that it has, as in an `Allow` header.
+        /// The methods that the path has, as in an `Allow` header.
         allow: String,
     },
-    /// The body cannot be used, whatever it says.
+    /// The body cannot be used, for example because of its size or its type.
     #[error(transparent)]
     Body(#[from] BodyError),
-    /// What was sent as an idempotency key is none.
+    /// The value of `Idempotency-Key` is malformed.
     #[error(transparent)]
     MalformedKey(#[from] MalformedKey),
     /// The idempotency key was used for another request.
@@ -124,7 +125,7 @@ pub enum ApiError {
     /// Another request with the same idempotency key is not answered yet.
     #[error("idempotency key is in use")]
     KeyInUse,
-    /// The record is not what the client takes it for.
+    /// The record does not meet `If-Match` or `If-None-Match`.
     #[error("precondition failed")]
     PreconditionFailed(PreconditionError),
     /// The body is not JSON.
@@ -136,12 +137,12 @@ pub enum ApiError {
     /// A batch counts as more requests than the client can ever send at once.
     #[error("batch is larger than the rate limit")]
     BatchBeyondLimit {
-        /// Number of requests that it counts as.
+        /// Number of requests that the batch counts as.
         requests: u32,
-        /// What is left of the limit.
+        /// The rest of the rate limit of the token.
         left: RemainingQuota,
     },
-    /// The content is wrong, or the state of the record refuses it.
+    /// The content of the body is invalid, or the state of the record does not allow the request.
     #[error("content is invalid")]
     Invalid(Vec<Problem>),
     /// A request to translate a body is invalid.
@@ -150,27 +151,27 @@ pub enum ApiError {
     /// The client has sent too many requests.
     #[error("too many requests")]
     TooManyRequests {
-        /// By what it was counted.
+        /// Whether the limit of the token or of the address is exceeded.
         whose: RateLimitScope,
-        /// When it may ask again.
+        /// The rest of the limit, and when the client may send again.
         used_up: QuotaExceeded,
     },
-    /// Too many tokens that are not known here wait to be looked up, valid or not.
+    /// Too many tokens that are new to this server wait to be looked up, valid or not.
     #[error("too many tokens are being looked up")]
     TooManyLookUps,
     /// Too many bodies are being translated.
     #[error("too many translations are running")]
     TooManyTranslations,
-    /// Filters of a list are wrong.
+    /// Parameters in the query are wrong.
     #[error("filters are invalid")]
     Filters(FilterErrors),
-    /// The cursor is of a generation of changes that has ended.
+    /// The cursor is older than a restore or a move of the register.
     #[error("cursor is outdated")]
     CursorOutdated,
-    /// The record is there already.
+    /// An equal record already exists.
     #[error("record is there already")]
     Duplicate {
-        /// What is reported.
+        /// The message in the reply.
         message: String,
         /// The fields that match an existing record, as the version spells them.
         fields: Vec<&'static str>,
@@ -178,14 +179,14 @@ pub enum ApiError {
         existing: Box<RawValue>,
     },
 
-    // The operator can act, or we.
+    // Failures of the service.
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// Other large replies wait to be read by their clients.
+    /// The memory for large replies is used up by replies that clients have not read yet.
     #[error(transparent)]
     NoMemory(#[from] NoMemory),
-    /// The work on a reply came to no end.
+    /// The task that prepared a reply did not finish.
     #[error("work was interrupted")]
     Interrupted,
     /// A reply could not be written.
@@ -200,7 +201,7 @@ pub enum ApiError {
 }
 
 impl ApiError {
-    /// The error of a request whose address has sent too many.
+    /// The error of a request whose address has sent too many requests.
     #[must_use]
     pub const fn from_address_quota(used_up: QuotaExceeded) -> Self {
         Self::TooManyRequests {

@@ -1,8 +1,8 @@
-//! Requests that may be sent twice and are carried out once.
+//! Carries out a request once although it may be sent twice.
 //!
-//! A client that missed a reply sends its request again with the same `Idempotency-Key`, and gets
-//! the same reply. Only replies that report a change are kept; what was refused can be sent again,
-//! changed or not.
+//! A client that got no reply sends its request again with the same `Idempotency-Key`, and gets the
+//! first reply. Only replies that report a change are stored. A refused request can be sent again,
+//! changed or unchanged.
 
 use actix_web::http::StatusCode;
 use storage::records::idempotency::{KeyState, StoredReply};
@@ -13,15 +13,16 @@ use crate::error::{ApiError, Missing};
 use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 
-/// The header of a reply that was sent before.
+/// The header of a repeated reply.
 pub(crate) const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 
-/// Carries a request out, unless one with its key was carried out before: then the reply is that
-/// one's.
+/// Runs the handler, unless a request with the same idempotency key was carried out before. Then
+/// returns the stored reply of that request.
 ///
 /// # Errors
 ///
-/// Those of the handler, and what stands against the key.
+/// The errors of the handler. Also if the key is malformed, was used for another request or for an
+/// erased trainee, or belongs to a request in progress.
 pub(crate) fn once(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -38,12 +39,13 @@ pub(crate) fn once(
         }
         KeyState::Reply(earlier) => Ok(replayed(earlier)),
         KeyState::AnotherRequest => Err(ApiError::KeyReused),
-        // As for any other request about the trainee.
+        // The same reply as for any other request about an erased trainee.
         KeyState::Erased => Err(ApiError::NotFound(Missing::Trainee)),
         KeyState::InFlight => Err(ApiError::KeyInUse),
     }
 }
 
+/// The reply in the form of the store.
 fn stored(reply: &ApiResponse) -> StoredReply {
     let headers = reply
         .headers
@@ -58,13 +60,14 @@ fn stored(reply: &ApiResponse) -> StoredReply {
     }
 }
 
+/// The stored reply of an earlier request, marked as repeated.
 fn replayed(earlier: StoredReply) -> ApiResponse {
     let headers = earlier
         .headers
         .into_iter()
         .map(|(name, value)| (name.into(), value))
         .collect();
-    // Only replies of handlers are kept, so the status is one.
+    // Only replies of handlers are stored, so the status is valid and the default is not used.
     let status = StatusCode::from_u16(earlier.status).unwrap_or(StatusCode::OK);
     ApiResponse {
         headers,

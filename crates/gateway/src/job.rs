@@ -22,8 +22,9 @@ use crate::request::{ApiRequest, HandlerContext, query};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
-/// Runs the handler in one job of the store. Returns its reply, and what the request showed about
-/// the client. `count` counts the reply inside the job, where a refusal still undoes the changes.
+/// Runs the handler in one job of the store. Returns its reply, and what was observed of the
+/// request. `count` reserves memory for the reply inside the job, so that a refusal undoes the
+/// changes.
 pub(crate) async fn run_in_transaction(
     state: &GatewayState,
     endpoint: Endpoint,
@@ -56,7 +57,7 @@ pub(crate) async fn run_in_transaction(
         result,
         observation,
         use_is_due,
-    } = done.unwrap_or_else(|refused| refused);
+    } = done.unwrap_or_else(|failed| failed);
     if let (true, Identity::Token(token)) = (use_is_due, identity) {
         actix_web::rt::spawn(record_token_use(
             state.store.clone(),
@@ -70,7 +71,7 @@ pub(crate) async fn run_in_transaction(
 /// How the job of a request runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobMode {
-    /// A trial: runs a write for its outcome in a transaction that cannot write.
+    /// A dry run: checks a write in a transaction that cannot write.
     DryRun,
     LookUp,
     Read,
@@ -101,7 +102,7 @@ struct RequestJob {
     mode: JobMode,
     endpoint: Endpoint,
     handler: Handler,
-    /// Whether what the newest version would say of the write is to be found out.
+    /// Whether the write is also checked against the newest version, after the reply.
     is_checked: bool,
     settled: Settled,
     response_sender: ResponseSender,
@@ -110,7 +111,7 @@ struct RequestJob {
 }
 
 impl RequestJob {
-    /// Authenticates who asks, and runs the handler.
+    /// Authenticates the sender of the request, and runs the handler.
     fn run(&self, session: &mut Session<'_>) -> Result<JobOutput, JobOutput> {
         match &self.api_request.identity {
             Identity::Token(token) => self.run_for_token(session, token),
@@ -118,6 +119,7 @@ impl RequestJob {
         }
     }
 
+    /// Authenticates a signed-in user, who must be allowed to upload, and runs the handler.
     fn run_for_user(
         &self,
         session: &mut Session<'_>,
@@ -128,6 +130,7 @@ impl RequestJob {
         self.run_in(opened.ok_or(ApiError::SignedOut)?)
     }
 
+    /// Authenticates a token, in one query with the trainee where possible, and runs the handler.
     fn run_for_token(
         &self,
         session: &mut Session<'_>,
@@ -137,7 +140,7 @@ impl RequestJob {
         let trainee_id = self.api_request.trainee_id();
         let opened = match self.mode {
             JobMode::LookUp => session.authenticate_to_show(token, cause, trainee_id)?,
-            // A key is committed before the trainee is sought.
+            // Not with an idempotency key, which must be committed before the trainee is locked.
             JobMode::Write
                 if !trainee_id.is_empty()
                     && matches!(self.api_request.idempotency_key(), Ok(None)) =>
@@ -157,14 +160,14 @@ impl RequestJob {
 
     /// Runs the handler with the records of the provider.
     fn run_in(&self, mut session: ProviderSession<'_>) -> Result<JobOutput, JobOutput> {
-        // Asked before a write records the use, since a refusal undoes the record.
+        // Read before a write records the use, because a refusal undoes this record.
         let use_is_due = !session.token_use_is_recorded();
         let observer = Observer::new(session.token(), self.is_checked);
         let context = HandlerContext::new(&self.api_request, observer, self.settled);
         let result = self.handle(&mut session, &context);
         let is_recorded = match &result {
             Ok(_) => self.mode.writes(),
-            // A database that has failed is not asked to write once more.
+            // After a failure of the database, no further write is attempted.
             Err(error) => error
                 .storage_error()
                 .is_some_and(StorageError::is_temporary),
@@ -206,12 +209,12 @@ impl RequestJob {
 struct JobOutput {
     result: Result<ApiResponse, ApiError>,
     observation: Box<RequestObservation>,
-    /// Whether the use of the token is still to be recorded.
+    /// Whether the use of the token must still be recorded.
     use_is_due: bool,
 }
 
 impl JobOutput {
-    /// The return value of a job: an error undoes its changes.
+    /// The return value of the job: `Err` for an error reply, so that the changes are undone.
     fn into_outcome(self) -> Result<Self, Self> {
         if self.result.is_ok() {
             Ok(self)
@@ -237,8 +240,8 @@ impl JobError for JobOutput {
     }
 }
 
-/// Records that a token was used today; once a day, after a request that only reads or was refused.
-/// The client does not wait for it.
+/// Records that a token was used today. Called at most once a day, after a request that only reads
+/// or was refused. Failures are logged.
 pub(crate) async fn record_token_use(store: Store, token: TokenDigest, request_id: RequestId) {
     let recorded = store.write(move |session| {
         match session.authenticate(&token, Cause::new("token use"))? {

@@ -27,6 +27,7 @@ pub(crate) fn record_result(
     }
 }
 
+/// Whether the reply repeats that of an earlier request with the same idempotency key.
 fn is_replayed(reply: &ApiResponse) -> bool {
     let mut headers = reply.headers.iter();
     headers.any(|(name, _)| name == IDEMPOTENT_REPLAYED)

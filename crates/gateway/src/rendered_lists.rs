@@ -1,7 +1,7 @@
-//! The code lists as they are answered.
+//! The code lists as JSON for replies.
 //!
-//! The lists do not change while the program runs, and they are large. Each is rendered at its
-//! first request and kept: a client that fetches them all again and again costs the server little.
+//! The lists are large and do not change while the program runs. Each list is written at its first
+//! request and kept, so that further requests for the list cost little.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -14,14 +14,15 @@ use serde::Serialize;
 
 use crate::error::ApiError;
 
-/// The code lists of a register, as JSON. Cheap to clone; all clones keep the same.
+/// The code lists of a register, as JSON. Cheap to clone; all clones share the written lists.
 #[derive(Debug, Clone)]
 pub struct RenderedLists {
     lists: &'static Lists,
-    /// The lists in each form of codes that a version has.
+    /// The written lists, for each form of codes that a version has.
     kept: Arc<Vec<Kept>>,
 }
 
+/// The written lists in one form of codes.
 #[derive(Debug)]
 struct Kept {
     wire: &'static Wire,
@@ -35,6 +36,7 @@ impl RenderedLists {
     pub fn new(lists: &'static Lists, versions: &Versions) -> Self {
         let mut kept: Vec<Kept> = Vec::new();
         for wire in versions.iter().map(|served| &served.version.wire) {
+            // Versions with the same words for codes share the lists.
             if kept.iter().all(|known| known.wire.words != wire.words) {
                 let each = reference::names()
                     .map(|name| (name, OnceLock::new()))
@@ -52,14 +54,15 @@ impl RenderedLists {
         }
     }
 
+    /// The written lists in the form of a version; `None` for a version that is not served.
     fn kept(&self, version: &ApiVersion) -> Option<&Kept> {
         self.kept
             .iter()
             .find(|kept| kept.wire.words == version.wire.words)
     }
 
-    /// All lists. Those of a version that is not among the ones of the register are written each
-    /// time.
+    /// All lists as one JSON document. For a version that is not served, the lists are written at
+    /// each call.
     ///
     /// # Errors
     ///
@@ -72,7 +75,7 @@ impl RenderedLists {
         }
     }
 
-    /// The list of a name; `None` when no list has it.
+    /// The list with this name; `None` if there is no such list.
     ///
     /// # Errors
     ///
@@ -92,6 +95,7 @@ impl RenderedLists {
     }
 }
 
+/// The kept JSON of a list, written at the first call.
 fn written_once(
     kept: &OnceLock<SharedContent>,
     list: &impl Serialize,
@@ -105,6 +109,7 @@ fn written_once(
     }
 }
 
+/// The list written as JSON.
 fn written(list: &impl Serialize) -> Result<SharedContent, ApiError> {
     Ok(SharedContent::new(
         serde_json::to_vec(list).map_err(ApiError::unwritable)?,

@@ -1,8 +1,8 @@
-//! A request, taken apart: everything that a handler needs, owned, so that it can leave the event
-//! loop.
+//! A request as owned values: everything that a handler needs, so that the handler can run outside
+//! the event loop.
 //!
-//! A request can be handled more than once: the store runs a job again that collided with another
-//! one.
+//! A request can be handled more than once, because the store runs a job again after a collision
+//! with another job.
 
 use std::ops::Deref;
 use std::sync::Once;
@@ -53,9 +53,10 @@ pub struct PathIds {
 }
 
 impl PathIds {
-    /// The identifiers that stand for these names in the pattern of a path.
-    pub fn from_path_parameters<'a>(named: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let id = |name| named(name).unwrap_or_default().to_owned();
+    /// The identifiers in a path. `parameter` returns the path segment at a placeholder of the
+    /// path's pattern, such as `trainee_id`.
+    pub fn from_path_parameters<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let id = |name| parameter(name).unwrap_or_default().to_owned();
         Self {
             trainee: id(TraineeField::trainee_id.info().name),
             nested: for_each_nested!(id_name()).map(id).concat(),
@@ -63,7 +64,7 @@ impl PathIds {
     }
 }
 
-/// What stands for the identifier of a nested record in the pattern of a path.
+/// The placeholder for the identifier of a nested record in the pattern of a path.
 fn id_name<R: NestedRecord>() -> &'static str {
     R::ID.info().name
 }
@@ -71,7 +72,7 @@ fn id_name<R: NestedRecord>() -> &'static str {
 /// A request for an endpoint of a version.
 #[derive(Debug)]
 pub struct ApiRequest {
-    /// The version among the others.
+    /// The version of the request, with its data that depends on the other versions.
     pub served: &'static Served,
     /// The versions that are served.
     pub versions: &'static Versions,
@@ -79,7 +80,7 @@ pub struct ApiRequest {
     pub environment: Environment,
     /// The code lists.
     pub lists: &'static Lists,
-    /// The lists as they are sent.
+    /// The code lists as JSON for replies.
     pub rendered_lists: RenderedLists,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
@@ -87,7 +88,7 @@ pub struct ApiRequest {
     pub key_digests: KeyDigests,
     /// How long the client prefers to wait for changes.
     pub wait: Option<Duration>,
-    /// Who asks.
+    /// The sender of the request.
     pub identity: Identity,
     /// The endpoint.
     pub endpoint: Endpoint,
@@ -101,7 +102,7 @@ pub struct ApiRequest {
     validates_only: bool,
     body: Result<Body, BodyError>,
     unknown: UnknownNames,
-    /// The names in the body are counted once, however often the handler is run.
+    /// Ensures that the names in the body are counted once, even if the handler runs again.
     names_counted: Once,
 }
 
@@ -147,7 +148,7 @@ impl ApiRequest {
             }
         };
         let idempotency_key = match endpoint.method() {
-            // Each item has its own key.
+            // Each item of a batch has its own key.
             Method::Post if is_batch => Ok(None),
             Method::Post => Key::from_request(
                 request,
@@ -188,11 +189,11 @@ impl ApiRequest {
         }
     }
 
-    /// The items of a batch, with the body that they are parts of.
+    /// The body of a batch, and its items.
     ///
     /// # Errors
     ///
-    /// Why no item can be handled.
+    /// The reason why no item can be handled.
     pub fn batch_items(&self, form: BatchForm) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
         let body = self.body.as_ref().map_err(|error| *error)?;
         Ok((
@@ -201,8 +202,9 @@ impl ApiRequest {
         ))
     }
 
-    /// The request for `endpoint` that is equal to an item of this batch, so that neither is
-    /// carried out after the other.
+    /// The request for `endpoint` that an item of this batch stands for. Its digests equal those of
+    /// a separate request with the same key and data, so that only the first of both is carried
+    /// out.
     pub(crate) fn to_item_request(
         &self,
         state: &GatewayState,
@@ -226,7 +228,8 @@ impl ApiRequest {
         }
     }
 
-    /// The request for a row of a file, in the newest version. Unknown names are refused.
+    /// The request for a row of a file, in the newest version; `None` if no version is served.
+    /// Unknown names are refused.
     pub(crate) fn from_row(state: &GatewayState, user: UserIdentity, row: Row) -> Option<Self> {
         let served = state.versions.newest()?;
         let placeholder = format!("{{{}}}", TraineeField::trainee_id.info().name);
@@ -250,7 +253,7 @@ impl ApiRequest {
         })
     }
 
-    /// A request that is part of something larger: it has no headers and no query.
+    /// The request for a part of a batch or of a file: without headers and query.
     fn part(
         state: &GatewayState,
         served: &'static Served,
@@ -304,7 +307,7 @@ impl ApiRequest {
         &self.ids.nested
     }
 
-    /// Records what is observed of the request, as one for the endpoint.
+    /// Returns a recorder that counts the request as one for `endpoint`.
     #[must_use]
     pub fn recorder(&self, endpoint: Endpoint) -> UsageRecorder {
         let part_id = self.nested_id().to_owned();
@@ -322,7 +325,8 @@ impl ApiRequest {
         &self.query
     }
 
-    /// The names in the query that the endpoint does not have, where the client wants them refused.
+    /// The query parameters that the endpoint does not have, if the client prefers strict handling;
+    /// otherwise none.
     #[must_use]
     pub fn refused_parameters(&self) -> &[UnknownParameter] {
         match self.unknown {
@@ -331,8 +335,8 @@ impl ApiRequest {
         }
     }
 
-    /// Like `refused_parameters`, for `Warning` headers, where the client does not prefer strict
-    /// handling.
+    /// The texts of `Warning` headers about query parameters that the endpoint does not have; none
+    /// if the client prefers strict handling.
     #[must_use]
     pub fn parameter_warnings(&self) -> Vec<String> {
         match self.unknown {
@@ -345,14 +349,14 @@ impl ApiRequest {
         }
     }
 
-    /// Whether the client wants to know what would be answered, and nothing else to happen.
+    /// Whether the request is only checked and answered, and nothing is stored.
     #[must_use]
     pub fn validates_only(&self) -> bool {
         self.validates_only
     }
 
-    /// Draws identifiers for `count` new records. Returns none for a request that is only
-    /// validated.
+    /// Draws random identifiers for `count` new records. A request that is only validated gets
+    /// none.
     ///
     /// # Errors
     ///
@@ -365,13 +369,13 @@ impl ApiRequest {
         })?)
     }
 
-    /// By what the request is known; empty outside the server.
+    /// The identifier of the request in replies and the log; empty outside the server.
     #[must_use]
     pub fn id(&self) -> RequestId {
         self.request_id.clone().unwrap_or_default()
     }
 
-    /// Through what the records are reached, for their history.
+    /// The version, endpoint and request identifier, for the history of changed records.
     #[must_use]
     pub fn cause(&self) -> Cause<'_> {
         let (version, request_id) = (Some(&*self.served.label), self.request_id.as_deref());
@@ -385,8 +389,10 @@ impl ApiRequest {
     /// The idempotency key of the request, if the client sent one.
     ///
     /// # Errors
-    /// If the header is no valid key, or if the body did not arrive, whose digest distinguishes the
-    /// request from others with the same key.
+    ///
+    /// If the header is not a valid key. Also if there is a key and the body did not arrive:
+    /// without the body's digest, the request cannot be compared with others that have the same
+    /// key.
     pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
         let key = self
             .idempotency_key
@@ -402,16 +408,16 @@ impl ApiRequest {
         }
     }
 
-    /// Adds the entity tag of the record in the reply, which is also that of a `GET` of the record.
-    /// Adds none for a record that is only validated.
+    /// Adds the entity tag of the record in the reply, unless the request is only validated. A
+    /// `GET` of the record has the same body and therefore the same tag.
     #[must_use]
     pub fn with_etag(&self, reply: ApiResponse) -> ApiResponse {
         let tag = etag::compute(&reply.body);
         self.with_tag(reply, tag)
     }
 
-    /// Like [`ApiRequest::with_etag`], for a reply with another body than a `GET` of the record.
-    /// `shown` is the reply to one.
+    /// Like [`ApiRequest::with_etag`], for a reply whose body differs from a `GET` of the record.
+    /// `shown` is the reply to such a `GET`.
     #[must_use]
     pub fn with_etag_of(&self, reply: ApiResponse, shown: &ApiResponse) -> ApiResponse {
         self.with_tag(reply, etag::compute(&shown.body))
@@ -425,8 +431,8 @@ impl ApiRequest {
         }
     }
 
-    /// The reply to a request that reads, with its entity tag; without its body when the client has
-    /// it already.
+    /// Adds the entity tag to the reply of a `GET`. If `If-None-Match` has this tag, returns `304`
+    /// without a body instead.
     #[must_use]
     pub fn not_modified_if_cached(&self, reply: ApiResponse) -> ApiResponse {
         let tag = etag::compute(&reply.body);
@@ -447,12 +453,12 @@ impl ApiRequest {
     }
 
     /// Fails unless a request that changes a record meets its conditions: `If-Match` is absent or
-    /// matches the record's entity tag, and `If-None-Match` is absent or does not. `present` shows
-    /// the record as it is.
+    /// matches the record's entity tag, and `If-None-Match` is absent or does not match it.
+    /// `present` returns the reply that shows the record before the change.
     ///
     /// # Errors
     ///
-    /// [`ApiError::PreconditionFailed`], or that of `present`.
+    /// [`ApiError::PreconditionFailed`], or the error of `present`.
     pub fn require_match(
         &self,
         present: impl FnOnce() -> Result<ApiResponse, ApiError>,
@@ -472,12 +478,13 @@ impl ApiRequest {
         }
     }
 
-    /// Fails unless a request that adds a record to a trainee meets `If-Match`. `present` shows the
-    /// trainee. `If-None-Match` has no effect: it is about the record to add, which does not exist.
+    /// Fails unless a request that adds a record to a trainee meets `If-Match`. `present` returns
+    /// the reply that shows the trainee. `If-None-Match` has no effect, because it applies to the
+    /// added record, which does not exist yet.
     ///
     /// # Errors
     ///
-    /// [`ApiError::PreconditionFailed`], or that of `present`.
+    /// [`ApiError::PreconditionFailed`], or the error of `present`.
     pub fn require_match_of_owner(
         &self,
         present: impl FnOnce() -> Result<ApiResponse, ApiError>,
@@ -489,14 +496,14 @@ impl ApiRequest {
     }
 }
 
-/// One run of a handler: its request, and what is observed of it. A job that is run again has a new
-/// one.
+/// One run of a handler: the request, and what is observed of it. A job that runs again gets a new
+/// context.
 #[derive(Debug)]
 pub struct HandlerContext<'a> {
     request: &'a ApiRequest,
     /// What is observed of the request.
     pub observer: Observer,
-    /// Up to where changes were final when the run was begun.
+    /// The end of the final changes when the run began.
     pub settled: Settled,
 }
 
@@ -509,7 +516,7 @@ impl Deref for HandlerContext<'_> {
 }
 
 impl<'a> HandlerContext<'a> {
-    /// For a run of the handler of the request.
+    /// The context of one run of the handler.
     #[must_use]
     pub fn new(request: &'a ApiRequest, observer: Observer, settled: Settled) -> Self {
         Self {
@@ -519,18 +526,18 @@ impl<'a> HandlerContext<'a> {
         }
     }
 
-    /// The status of the reply when the handler succeeds. An item of a batch has that of the
-    /// request that it stands for.
+    /// The status of the reply if the handler succeeds. An item of a batch has the status of the
+    /// separate request that it stands for.
     #[must_use]
     pub fn success_status(&self) -> StatusCode {
         let endpoint = self.endpoint.row().batch_of().unwrap_or(self.endpoint);
-        // The table of endpoints has no number that is not a status.
+        // Every number in the table of endpoints is a valid status, so the default is not used.
         StatusCode::from_u16(endpoint.row().status).unwrap_or(StatusCode::OK)
     }
 
-    /// The address of a record, where the version shows addresses. `place` gives the endpoint that
-    /// shows the record, and the identifiers in its path by their names; `None` for a record that
-    /// is only tried out.
+    /// The address of a record; `None` if the version does not show addresses. `place` returns the
+    /// endpoint that shows the record, and the identifiers in its path by their names, or `None`
+    /// for a record that is only validated.
     #[must_use]
     pub fn address(
         &self,
@@ -541,22 +548,23 @@ impl<'a> HandlerContext<'a> {
         }
         let (endpoint, ids) = place()?;
         let path = self.version().label.base_path() + endpoint.path();
-        Some(ids.iter().fold(path, |path, (name, id)| {
-            path.replace(&format!("{{{name}}}"), id)
-        }))
+        let replace =
+            |path: String, (name, id): &(&str, String)| path.replace(&format!("{{{name}}}"), id);
+        Some(ids.iter().fold(path, replace))
     }
 
-    /// Reads the body of a request that makes or moves a record, nested lists included.
+    /// Reads the body of a request that creates a record or changes a trainee's state, including
+    /// nested lists.
     ///
     /// # Errors
     ///
-    /// Why the body cannot be used at all. What is wrong with its content is in the result.
+    /// The reason why the body cannot be read. Problems of its content are in the result.
     pub fn read<R: ReadableRecord>(&self) -> Result<ParsedRecord<R>, ApiError> {
         self.read_with(NestedLists::Read)
     }
 
-    /// Reads the body of a request that changes a record, whose nested records have separate
-    /// endpoints.
+    /// Reads the body of a request that changes a record. Nested lists are ignored, because nested
+    /// records have separate endpoints.
     ///
     /// # Errors
     ///
@@ -584,7 +592,7 @@ impl<'a> HandlerContext<'a> {
     }
 }
 
-/// Fails unless the entity tag is among those of `If-Match`.
+/// Fails unless the entity tag of the record is among `tags`, those of `If-Match`.
 fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
     if is_among(tags, tag, Comparison::Strong) {
         return Ok(());
@@ -598,7 +606,8 @@ fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
     }))
 }
 
-/// The entity tags of a header. A value that is no text counts as a tag that matches no record.
+/// The entity tags of a header, separated by commas; `None` without the header. A value that is not
+/// text counts as a tag that matches no record.
 fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let lines: Vec<_> = headers
         .get_all(name)

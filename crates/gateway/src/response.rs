@@ -19,20 +19,20 @@ use http_kit::limits::rate_limit::{RateLimitScope, RemainingQuota};
 use http_kit::responses::response_stream::{JSON, NoMemory, ResponseSender, Source};
 use http_kit::responses::shared_content::SharedContent;
 
-/// What is left of a limit, and what the limit is (draft-ietf-httpapi-ratelimit-headers).
+/// The header with the rest of a rate limit (draft-ietf-httpapi-ratelimit-headers).
 pub const RATE_LIMIT: &str = "ratelimit";
-/// See [`RATE_LIMIT`].
+/// The header with the rate limit itself.
 pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
-/// The policy of replies that are no pages.
+/// The content security policy of replies that are not pages.
 pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
-/// How a body with records begins.
+/// The beginning of a body with records.
 const DATA: &[u8] = b"{\"data\":";
-/// Room for most records, in bytes.
+/// Buffer size that suffices for most records, in bytes.
 const RECORD_BYTES: usize = 4_096;
-/// The largest reply with entries, unless a single one is larger, in bytes: one that cannot be sent
-/// would be asked for again and again.
+/// The maximum size of a reply with entries, in bytes. A reply with a single entry may be larger:
+/// if it were refused, the client could never read past this entry.
 pub const MAX_ENTRIES_BYTES: usize = 4 << 20;
-/// The most warnings in one reply.
+/// The maximum number of warnings in one reply.
 const MAX_WARNINGS: usize = 10;
 
 /// A value of a reply cannot be JSON.
@@ -51,22 +51,22 @@ pub struct ApiResponse {
     pub body: Bytes,
     /// Where the body comes from.
     pub source: Source,
-    /// Whether the reply ends a long poll. Only a list of changes without any does not.
+    /// Whether the reply ends a long poll; false only for a list of changes that is empty.
     pub has_changes: bool,
 }
 
 impl ApiResponse {
-    /// The reply to an authenticated request, whose body is counted.
+    /// Counts the body of the reply to an authenticated request in the memory budget for replies.
     ///
     /// # Errors
     ///
-    /// [`NoMemory`].
+    /// [`NoMemory`] if the budget is used up.
     pub fn counted(self, sender: &ResponseSender) -> Result<Self, NoMemory> {
         let source = sender.count(self.source, self.body.len())?;
         Ok(Self { source, ..self })
     }
 
-    /// Like [`ApiResponse::counted`], for a reply that becomes a part of a larger one.
+    /// Like [`ApiResponse::counted`], for a reply that becomes part of a larger reply.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl ApiResponse {
         Ok(Self { source, ..self })
     }
 
-    /// A reply with a body that is JSON already.
+    /// A reply with a body that is already written as JSON.
     #[must_use]
     pub fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl ApiResponse {
         }
     }
 
-    /// A reply with an error in a form.
+    /// An error reply whose body is written in `form`, which sets the content type.
     #[must_use]
     pub fn error(status: StatusCode, body: Vec<u8>, form: ProblemForm) -> Self {
         let reply = Self::new(status, body);
@@ -99,7 +99,7 @@ impl ApiResponse {
         }
     }
 
-    /// A reply with JSON that all clients share.
+    /// A reply with JSON that is the same for all clients.
     #[must_use]
     pub fn shared(status: StatusCode, content: SharedContent) -> Self {
         Self {
@@ -108,20 +108,19 @@ impl ApiResponse {
         }
     }
 
-    /// A reply with a body.
+    /// A reply with a value written as JSON.
     ///
     /// # Errors
     ///
     /// [`Unwritable`] when a value cannot be JSON.
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Unwritable> {
         let mut body = serde_json::to_vec(body).map_err(Unwritable)?;
-        // It may wait for its client.
+        // Saves memory while the body waits for a slow client.
         body.shrink_to_fit();
         Ok(Self::new(status, body))
     }
 
-    /// A reply with `{"data": ...}` around a record, and with its address where the version shows
-    /// that.
+    /// A reply with `{"data": ...}` around a record, and with the record's address, if given.
     ///
     /// # Errors
     ///
@@ -177,13 +176,13 @@ impl ApiResponse {
         })
     }
 
-    /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes: the first
-    /// one, and others as long as the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` makes
-    /// the member `name` from the number of entries.
+    /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes. The reply
+    /// has the first entry, and further ones until [`MAX_ENTRIES_BYTES`] are reached. `meta` gets
+    /// the number of written entries, and returns the value of the member called `name`.
     ///
     /// # Errors
     ///
-    /// The first that `write` or `meta` returns; [`Unwritable`] when a value cannot be JSON.
+    /// The first error of `write` or `meta`; [`Unwritable`] when a value cannot be JSON.
     pub fn entries<T, M: Serialize, E: From<Unwritable>>(
         status: StatusCode,
         entries: &[T],
@@ -215,7 +214,7 @@ impl ApiResponse {
         Ok(Self::new(status, body))
     }
 
-    /// A reply whose object is written into one buffer, without its last brace.
+    /// A reply with an object that `write` writes into one buffer, except for its last brace.
     fn written(
         status: StatusCode,
         capacity: usize,
@@ -224,12 +223,12 @@ impl ApiResponse {
         let mut body = Vec::with_capacity(capacity);
         write(&mut body).map_err(Unwritable)?;
         body.push(b'}');
-        // It may wait for its client.
+        // Saves memory while the body waits for a slow client.
         body.shrink_to_fit();
         Ok(Self::new(status, body))
     }
 
-    /// The reply to a client that has the representation already: it has no body.
+    /// The reply `304` without a body, to a client that already has the content.
     #[must_use]
     pub fn not_modified() -> Self {
         Self::new(StatusCode::NOT_MODIFIED, Bytes::new())
@@ -242,7 +241,7 @@ impl ApiResponse {
         self
     }
 
-    /// Adds the headers about the rest of a limit.
+    /// Adds the headers with a rate limit and its rest.
     #[must_use]
     pub fn with_rate_limit(self, whose: RateLimitScope, left: RemainingQuota) -> Self {
         let RemainingQuota {
@@ -261,8 +260,8 @@ impl ApiResponse {
         )
     }
 
-    /// Adds a warning for each notice. Beyond the limit, values go before names, and the last
-    /// warning says how many more values there are.
+    /// Adds a warning for each notice. If there are too many, those about values come first, and
+    /// the last one says how many warnings about values are omitted.
     #[must_use]
     pub fn with_notices(self, version: &ApiVersion, notices: &[Notice]) -> Self {
         if notices.len() <= MAX_WARNINGS {
@@ -271,14 +270,11 @@ impl ApiResponse {
         }
         let (names, values): (Vec<_>, Vec<_>) =
             notices.iter().partition(|notice| notice.concerns_name());
-        let texts = |notices: Vec<&Notice>| {
-            notices
-                .into_iter()
-                .filter_map(|notice| warning(version, notice))
-                .collect()
-        };
-        let (names, mut values): (Vec<String>, Vec<String>) = (texts(names), texts(values));
+        let text = |notice: &Notice| warning(version, notice);
+        let names = names.into_iter().filter_map(text);
+        let mut values: Vec<String> = values.into_iter().filter_map(text).collect();
         if values.len() > MAX_WARNINGS {
+            // The last place is for the number of omitted warnings.
             let left_out = values.split_off(MAX_WARNINGS - 1).len();
             values.push(format!(
                 "{left_out} more warnings about values are left out"
@@ -287,22 +283,23 @@ impl ApiResponse {
         self.with_warnings(values.into_iter().chain(names))
     }
 
-    /// Adds warnings up to the largest size of the header. A text must have no quotes and no line
+    /// Adds warnings until the reply has [`MAX_WARNINGS`]. A text must have no quotes and no line
     /// breaks.
     #[must_use]
     pub fn with_warnings(self, texts: impl IntoIterator<Item = String>) -> Self {
-        let there = self
+        let present = self
             .headers
             .iter()
             .filter(|(name, _)| name == WARNING.as_str())
             .count();
-        let texts = texts.into_iter().take(MAX_WARNINGS.saturating_sub(there));
+        let texts = texts.into_iter().take(MAX_WARNINGS.saturating_sub(present));
         texts.fold(self, |reply, text| {
             reply.with(WARNING.as_str(), format!("299 - \"{text}\""))
         })
     }
 
-    /// Adds a warning before all others. Beyond the limit, the last one about a name is removed.
+    /// Adds a warning before all others. If the reply already has [`MAX_WARNINGS`], the last
+    /// warning about an unknown name is removed.
     #[must_use]
     pub fn with_first_warning(mut self, text: &str) -> Self {
         let warnings = self
@@ -324,8 +321,8 @@ impl ApiResponse {
     }
 }
 
-/// Begins another member of an object. `name` must be a name of a version: such names need no
-/// escapes.
+/// Writes a comma and the name of the next member of an object. `name` must be a field name of a
+/// version, because the name is not escaped.
 fn push_member(body: &mut Vec<u8>, name: &str) {
     body.extend_from_slice(b",\"");
     body.extend_from_slice(name.as_bytes());
@@ -338,7 +335,7 @@ impl From<ApiResponse> for HttpResponse {
         if reply.status != StatusCode::NOT_MODIFIED {
             response.insert_header((CONTENT_TYPE, HeaderValue::from_static(JSON)));
         }
-        // Most replies are about people, and none is a page.
+        // Most replies contain personal data, so they must not be cached. None is a page.
         response
             .insert_header((CACHE_CONTROL, HeaderValue::from_static("no-store")))
             .insert_header((
@@ -347,6 +344,7 @@ impl From<ApiResponse> for HttpResponse {
             ))
             .insert_header((REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
             .insert_header((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
+        // Two headers replace the defaults set above; all others may occur several times.
         for (name, value) in &reply.headers {
             if [CACHE_CONTROL.as_str(), CONTENT_TYPE.as_str()].contains(&name.as_ref()) {
                 response.insert_header((name.as_ref(), value.as_str()));

@@ -1,4 +1,4 @@
-//! The routes of the API, and what routes of pages are made with.
+//! The routes of the API, and functions that build routes of pages.
 
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ mod router;
 
 /// Configures the API: the list of versions, and every path below `/api`.
 pub fn configure(config: &mut ServiceConfig, state: &GatewayState) {
-    // One for all requests of a worker.
+    // One state for all requests of a worker.
     let state = Rc::new(state.clone());
     config.app_data(Rc::new(RequestMetrics::new(state.versions)));
     configure_version_list(config, &state);
@@ -36,7 +36,7 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState) {
     config.service(web::scope(paths::API).default_service(web::to(answer)));
 }
 
-/// Configures the descriptions of the API alone: the list of versions, and their OpenAPI documents.
+/// Configures only the descriptions of the API: the list of versions, and their OpenAPI documents.
 pub fn configure_descriptions(config: &mut ServiceConfig, state: &GatewayState) {
     config.app_data(Rc::new(RequestMetrics::new(state.versions)));
     configure_version_list(config, state);
@@ -57,10 +57,10 @@ where
     }));
 }
 
-/// The address of a listener alone, which leads to the pages that it has.
+/// Redirects the path `/` of a listener to its pages.
 pub fn home(pages: &'static str) -> Resource {
     read_only("/", move || {
-        // Not kept by browsers: another program may listen there later.
+        // A temporary redirect, because another program may later have the same address.
         std::future::ready(
             HttpResponse::TemporaryRedirect()
                 .insert_header((LOCATION, pages))
@@ -69,6 +69,7 @@ pub fn home(pages: &'static str) -> Resource {
     })
 }
 
+/// Configures the list of versions, with a rate limit by address.
 fn configure_version_list(config: &mut ServiceConfig, state: &GatewayState) {
     let address_rate_limit = state.page_rate_limit.clone();
     let count =
@@ -100,7 +101,7 @@ fn configure_openapi_documents(config: &mut ServiceConfig, state: &GatewayState)
     }
 }
 
-/// The list of versions.
+/// The resource that returns the list of versions.
 fn version_list(state: &GatewayState) -> Resource {
     let state = state.clone();
     read_only(paths::VERSIONS, move |request: HttpRequest| {
@@ -111,7 +112,7 @@ fn version_list(state: &GatewayState) -> Resource {
     })
 }
 
-/// A resource that is read and nothing else.
+/// A resource that answers `GET` and `HEAD` only.
 pub fn read_only<F, A>(path: &str, handler: F) -> Resource
 where
     F: Handler<A>,
@@ -133,7 +134,7 @@ pub fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
     }))
 }
 
-/// The value of `Allow` for a path that takes these methods.
+/// The value of `Allow` for a path with these methods.
 pub(crate) fn allow<'a>(methods: impl IntoIterator<Item = &'a HttpMethod>) -> String {
     methods
         .into_iter()
@@ -143,7 +144,8 @@ pub(crate) fn allow<'a>(methods: impl IntoIterator<Item = &'a HttpMethod>) -> St
         .join(", ")
 }
 
-/// The reply to a method that a path does not take, with what it takes.
+/// The reply to a method that a path does not have: `405`, or `204` to `OPTIONS`. `allow` lists the
+/// methods that the path has.
 pub(crate) fn refuse(method: &HttpMethod, allow: &str, form: ProblemForm) -> HttpResponse {
     if method == HttpMethod::OPTIONS {
         return HttpResponse::NoContent()
@@ -157,23 +159,24 @@ pub(crate) fn refuse(method: &HttpMethod, allow: &str, form: ProblemForm) -> Htt
     .into()
 }
 
-/// Answers a request for a public page, unless its address has read too many. Requested work is
-/// counted where it is done.
+/// Answers a request for a public page, unless its address has read too many pages. Only `GET` and
+/// `HEAD` count here; handlers count requests that cause more work.
 ///
 /// # Errors
 ///
-/// Those of the service behind.
+/// The errors of the next service.
 pub async fn limit_pages<B: MessageBody>(
     address_rate_limit: AddressRateLimit,
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let is_read = [HttpMethod::GET, HttpMethod::HEAD].contains(request.method());
-    match if is_read {
+    let counted = if is_read {
         address_rate_limit.count(request.request())
     } else {
         Ok(())
-    } {
+    };
+    match counted {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
         Err(failure) => {
             let response = HttpResponse::from(

@@ -1,10 +1,11 @@
-//! Finds out up to where the changes on PostgreSQL are final although a transaction is open.
+//! Determines the position of the last change on PostgreSQL that is final although a transaction is
+//! open.
 //!
-//! A change is shown to those who follow changes when no transaction that is still open can be
-//! committed before it. One that stays open would hold up all of them, whatever it does. But a
-//! transaction that changes trainees can be committed for 15 seconds only (a trigger of the
-//! database refuses it later), so an older one need not be waited for; unless it is being committed
-//! at this time, which may wait for a standby.
+//! Clients that follow changes see a change when no open transaction can still commit an earlier
+//! one. A transaction that stays open would delay all later changes. But a transaction that changes
+//! trainees must be committed within 15 seconds: after that, a trigger of the database refuses the
+//! commit. So the server does not wait for older transactions, except for one that is being
+//! committed, which may wait for a standby.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,18 +19,19 @@ use storage::store::Store;
 use http_kit::error_chain::Causes;
 use http_kit::metrics;
 
-/// How often a server looks at the open transactions. A change waits for the next time, then
-/// [`TIME_TO_COMMIT`], and then for the next time again: less than 30 seconds.
+/// The interval between two checks of the open transactions. A change waits for the next check,
+/// then for [`TIME_TO_COMMIT`], and then for one more check: less than 30 seconds.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// A transaction that began so long ago can no longer change a trainee.
+/// The age of a transaction that can no longer change a trainee: 15 seconds and a margin.
 const TIME_TO_COMMIT: Duration = Duration::from_secs(20);
 
-/// Up to where changes are final, whatever is open. Cheap to clone; all clones are the same.
+/// The end of the changes that are final despite open transactions. Cheap to clone; all clones
+/// share one value.
 #[derive(Debug, Clone, Default)]
 pub struct SettledChanges(Arc<Mutex<Settled>>);
 
 impl SettledChanges {
-    /// Up to where they are.
+    /// The present position.
     #[must_use]
     pub fn get(&self) -> Settled {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -43,7 +45,7 @@ impl SettledChanges {
 /// The recent observations.
 #[derive(Debug, Default)]
 struct Observations {
-    /// When, and the number of the next transaction then.
+    /// The time of each observation, and the number of the next transaction at that time.
     next: VecDeque<(Instant, i64)>,
     /// The oldest open transaction, and since when it is known to be the oldest.
     oldest: Option<(i64, Instant)>,
@@ -52,14 +54,14 @@ struct Observations {
 }
 
 impl Observations {
-    /// Adds what is seen now; returns the first position whose changes are not final, if any, and
-    /// how long the oldest open transaction has been delaying it.
+    /// Adds an observation. Returns the first position whose changes are not final, `None` if it is
+    /// not known yet, and how long the oldest open transaction has been observed.
     fn add(&mut self, now: Instant, seen: OpenTransactions) -> (Option<i64>, Duration) {
         if self.timeline != seen.timeline
             || self.next.back().is_some_and(|(_, next)| *next > seen.next)
         {
-            // It is another server. One that was promoted may give out numbers that were seen on
-            // the one before it.
+            // Another server answers now. A promoted standby may assign transaction numbers again
+            // that were seen on the previous primary, so earlier observations do not apply.
             *self = Self {
                 timeline: seen.timeline,
                 ..Self::default()
@@ -71,6 +73,7 @@ impl Observations {
             .filter(|(oldest, _)| is_open && *oldest == seen.oldest);
         let (_, since) = *self.oldest.insert(same.unwrap_or((seen.oldest, now)));
         self.next.push_back((now, seen.next));
+        // The latest observation that is old enough: transactions before it can no longer commit.
         let mut settled = None;
         while let Some((_, next)) = self
             .next

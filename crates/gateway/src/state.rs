@@ -1,4 +1,5 @@
-//! What all requests share: the store, the versions, the code lists, the limits and the caches.
+//! The state that all requests share: the store, the versions, the code lists, the limits and the
+//! caches.
 
 use std::fmt;
 
@@ -24,17 +25,17 @@ use crate::rendered_lists::RenderedLists;
 use crate::request::idempotency_key::KeyDigests;
 use crate::settled_changes::SettledChanges;
 
-/// What the handlers of all requests share. Cheap to clone; all clones share the same store, counts
-/// and caches.
+/// The state that the handlers of all requests share. Cheap to clone; all clones share one store,
+/// and the same counts and caches.
 #[derive(Clone)]
 pub struct GatewayState {
-    /// Where the records are.
+    /// The store of the records.
     pub store: Store,
     /// The versions that are served.
     pub versions: &'static Versions,
     /// The code lists.
     pub lists: &'static Lists,
-    /// The lists as they are sent.
+    /// The code lists as JSON for replies.
     pub rendered_lists: RenderedLists,
     /// The environment whose tokens are valid here.
     pub environment: Environment,
@@ -42,29 +43,29 @@ pub struct GatewayState {
     pub cursors: CursorKey,
     /// Makes the digests of idempotency keys.
     pub key_digests: KeyDigests,
-    /// Up to where changes are final.
+    /// The end of the final changes.
     pub settled_changes: SettledChanges,
     /// The requests that wait for changes.
     pub long_polls: LongPolls,
-    /// Who gets to the records, and how often.
+    /// Admits requests with valid tokens, within the rate limits.
     pub admission: Admission,
-    /// How often those who need no token have asked.
+    /// Rate limit of addresses for requests that need no token, such as translations.
     pub address_rate_limit: AddressRateLimit,
     /// The proxies that are trusted to name the client.
     pub proxies: TrustedProxies,
-    /// How often those who read public pages have asked.
+    /// Rate limit of addresses for public pages.
     pub page_rate_limit: AddressRateLimit,
-    /// Shared content that was requested before.
+    /// Cache of content that is the same for all clients.
     pub contents: SharedContentCache,
-    /// Where replies are sent.
+    /// Sends replies, within the memory budget for large ones.
     pub response_sender: ResponseSender,
     /// Receives the bodies of requests.
     pub bodies: BodyReader,
-    /// What tokens ask for.
+    /// Counts of the requests of each token.
     pub usage: Usage,
-    /// The requests that are to be logged.
+    /// The queue of entries for the request log.
     pub request_log: RequestLog,
-    /// Whether accepted writes are tried in the newest version.
+    /// The checks of accepted writes against the newest version.
     pub shadow: ShadowChecks,
 }
 

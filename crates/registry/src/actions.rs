@@ -15,7 +15,7 @@ use storage::store::Store;
 
 use crate::retries::write_blocking_with_retries;
 
-/// Appended to the outcome of a reinstatement whose dates do not apply, because the trainee missed
+/// Text after the outcome of a reinstatement whose dates are not stored, because the trainee missed
 /// no training.
 const NOT_STORED_DATES: &str =
     "; no date was stored, because the course or the deferral has not begun";
@@ -198,14 +198,14 @@ pub fn advance(
 ) -> Result<Option<Decision<Trainee>>, RegistryActionError> {
     let today = session.today();
     let now = session.change_date();
-    let mut with_trn = |trainee: &Trainee| {
+    let mut issue_drawn_trn = |trainee: &Trainee| {
         let trn = session.draw_trn()?;
         Ok::<_, RegistryActionError>(registry::issue_trn(trainee, &trn, &[], today, now)?)
     };
     Ok(Some(match trainee.state_or_draft() {
-        State::SubmittedForTrn => with_trn(trainee)?,
+        State::SubmittedForTrn => issue_drawn_trn(trainee)?,
         State::RecommendedForAward if trainee.trn.is_none() => {
-            registry::award(&with_trn(trainee)?.record, now)?
+            registry::award(&issue_drawn_trn(trainee)?.record, now)?
         }
         State::RecommendedForAward => registry::award(trainee, now)?,
         State::Deferred => {
@@ -219,6 +219,7 @@ pub fn advance(
     }))
 }
 
+/// Opens the records of the provider that has the trainee.
 fn open_provider<'a>(
     session: &'a mut Session<'_>,
     trainee_id: &str,
@@ -229,6 +230,7 @@ fn open_provider<'a>(
         .ok_or(RegistryActionError::UnknownTrainee)
 }
 
+/// The trainee, also if discarded, but not if erased.
 fn find_trainee(
     provider: &mut ProviderSession<'_>,
     trainee_id: &str,
@@ -242,8 +244,8 @@ fn find_trainee(
     Ok(trainee)
 }
 
-/// Decides on a trainee and saves a change. Finding the trainee locks it and sets the provider's
-/// `now` to a time after the trainee's last change, so `decide` runs after that.
+/// Finds a trainee, calls `decide`, and saves a change. Finding the trainee locks it, and sets the
+/// date of changes after the trainee's last change. So `decide` must not run earlier.
 fn apply(
     session: &mut Session<'_>,
     trainee_id: &str,

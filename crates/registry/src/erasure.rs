@@ -118,6 +118,7 @@ pub fn erase_blocking(
     })
 }
 
+/// Erases a trainee in the transaction of the session.
 fn erase(
     session: &mut Session<'_>,
     ukprn: &str,
@@ -145,6 +146,7 @@ fn erase(
         };
     }
     let Some(trainee) = found.filter(|trainee| !is_tombstone(&trainee.record)) else {
+        // Only a repeated erasure may name a trainee that the register does not have.
         if order.erased_at.is_none() {
             return Err(ErasureError::UnknownTrainee);
         }

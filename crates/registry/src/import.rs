@@ -193,6 +193,7 @@ pub enum ImportError {
     Storage(#[from] StorageError),
 }
 
+/// The names of columns in quotes, separated by commas.
 fn list(columns: &[&str]) -> String {
     columns
         .iter()
@@ -215,10 +216,11 @@ pub fn import<O: ImportableOrganisation>(
 ) -> Result<Report, ImportError> {
     let mut table = Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
     let mut merge = Merge::<O>::begin(store)?.by(by);
-    // The first line that is not certainly stored.
+    // The first line that is not certainly stored. Line 1 is the header row.
     let mut first_uncertain = 2;
     let mut refused = Vec::new();
     let read = read_unique_rows(&mut table, |line, row: Result<O, RowProblem>| {
+        // While no row waits for its transaction, all earlier lines are stored.
         if !merge.is_waiting() {
             first_uncertain = line;
         }
@@ -303,6 +305,8 @@ pub fn each_row<R: Importable>(
     )
 }
 
+/// Reads the rows of a table. Passes each row and its first line to `take`. Stops when `take`
+/// fails.
 fn read_rows<R: Importable>(
     table: &mut Table<impl Read>,
     mut take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,

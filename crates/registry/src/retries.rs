@@ -17,12 +17,14 @@ const MAX_DATE_WAIT_OF_PAGES: Duration = Duration::from_secs(5);
 
 /// The state of the attempts at one write.
 struct Attempts {
+    /// The number of attempts, without those that waited for a date.
     made: usize,
     begun: Instant,
     max_date_wait: Duration,
 }
 
 impl Attempts {
+    /// The state at the first attempt.
     fn begin(max_date_wait: Duration) -> Self {
         Self {
             made: 1,

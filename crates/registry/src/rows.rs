@@ -53,6 +53,7 @@ pub fn each_order(
     }
 }
 
+/// Like [`each_order`], for rows of the type `R`.
 fn each_order_of<R: Order>(
     action: &RegistryAction,
     file: impl Read,
@@ -63,6 +64,7 @@ fn each_order_of<R: Order>(
     })
 }
 
+/// The identifier of the trainee, which must not be blank.
 fn trainee_id(row: &Row<'_>) -> Result<String, RowProblem> {
     row.text(TRAINEE_ID).ok_or(RowProblem::Blank(TRAINEE_ID))
 }

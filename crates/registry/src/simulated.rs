@@ -1,7 +1,7 @@
 //! Simulates the registry in a sandbox: after a delay, it issues TRNs to submitted trainees and
 //! confirms the award of recommended ones.
 //!
-//! Each action is decided again within the transaction of the change, so it happens once, also
+//! The transaction of each change decides on the action again. So an action happens once, also
 //! after a restart and with several servers on one database.
 
 use std::time::Duration;
@@ -51,15 +51,15 @@ pub fn start(store: Store, delay: TimeDelta) {
 ///
 /// When the store fails. Earlier changes remain, and the rest stays due.
 pub async fn simulate_once(store: &Store, delay: TimeDelta) -> Result<Simulated, StorageError> {
-    let find: Find = |session, until, behind, most| session.awaiting_trn(until, behind, most);
+    let find: Find = |session, until, after, most| session.awaiting_trn(until, after, most);
     let numbers = perform_due(store, delay, find, issue_trn).await?;
-    let find: Find = |session, until, behind, most| session.awaiting_award(until, behind, most);
+    let find: Find = |session, until, after, most| session.awaiting_award(until, after, most);
     let awards = perform_due(store, delay, find, confirm_award).await?;
     Ok(Simulated { numbers, awards })
 }
 
-/// Finds up to the given number of trainees waiting since before a time, after a position in the
-/// list.
+/// Finds trainees that have waited since before the given time. Begins after a trainee of the
+/// previous search, and returns up to the given number.
 type Find = fn(
     &mut Session<'_>,
     DateTime<Utc>,
@@ -70,7 +70,7 @@ type Find = fn(
 /// Performs an action on a trainee and returns whether the record changed.
 type Change = fn(&mut Session<'_>, &str) -> Result<bool, RegistryActionError>;
 
-/// Issues a number.
+/// Issues a TRN to a trainee, and returns whether the record changed.
 fn issue_trn(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
     Ok(perform(
         session,
@@ -81,7 +81,8 @@ fn issue_trn(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, Regist
     .changed)
 }
 
-/// Confirms an award. A trainee without a number gets one first.
+/// Confirms the award of a trainee, and returns whether the record changed. A trainee without a TRN
+/// gets one first.
 fn confirm_award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
     let award = |session: &mut Session<'_>| {
         perform(
@@ -112,10 +113,10 @@ async fn perform_due(
     let mut changed = 0;
     let mut last: Option<Waiting> = None;
     loop {
-        let behind = last.take();
+        let after = last.take();
         let read = move |session: &mut Session<'_>| {
             let until = session.now() - delay;
-            find(session, until, behind.as_ref(), BATCH.into())
+            find(session, until, after.as_ref(), BATCH.into())
         };
         let waiting = store.read(read).await?;
         let is_all = waiting.len() < usize::from(BATCH);

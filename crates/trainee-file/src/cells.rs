@@ -1,16 +1,16 @@
-//! The rows of cells of a text. No row and no cell takes more memory than its limit.
+//! Reads the rows of cells of a text. No row and no cell takes more memory than its limit.
 
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 
 use crate::fault::{FileFault, Limits};
 
-/// Precedes the text of a cell in some files, and is no part of it.
+/// The apostrophe before the text of a cell in some files, which is not part of the text.
 pub(crate) const APOSTROPHE: char = '\'';
-/// The separators, with their names in the plural. The first of equals wins.
+/// The separators, with their names in the plural. If several fit equally well, the first is used.
 const SEPARATORS: [(u8, &str); 3] = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs")];
-/// Begins a line that only names the separator. Spreadsheets write and read it.
+/// The beginning of a line that only names the separator. Spreadsheets write and read such lines.
 const SEPARATOR_LINE: &str = "sep=";
-/// The cell memory at the beginning, in bytes. Longer cells double it.
+/// The initial size of the memory for a cell, in bytes. A longer cell doubles the size.
 const FIRST_CELL_BYTES: usize = 1024;
 
 /// A row of a file.
@@ -30,15 +30,15 @@ pub(crate) struct Cells<'a> {
     lines: LineCounter<'a>,
     limits: &'a Limits,
     cell: Vec<u8>,
-    /// The cells of the row before, which most rows have too.
+    /// The number of cells of the previous row, because most rows have the same number.
     width: usize,
     /// The name of the separator in the plural.
     pub(crate) separator: &'static str,
 }
 
 impl<'a> Cells<'a> {
-    /// Begins at the first row. The separator is the one of the first line, if it names one.
-    /// Otherwise, it is the one that gives the first row the most cells.
+    /// Begins at the first row. If the first line names a separator, this one is used. Otherwise
+    /// the separator that results in the most cells of the first row is used.
     pub(crate) fn new(text: &'a str, limits: &'a Limits) -> Self {
         if let Some((separator, at)) = named_separator(text) {
             return Self::with_separator(text, at, separator, limits);
@@ -54,6 +54,7 @@ impl<'a> Cells<'a> {
         Self::with_separator(text, 0, best.1, limits)
     }
 
+    /// Begins at the byte `at`, with a separator and its name.
     fn with_separator(
         text: &'a str,
         at: usize,
@@ -107,7 +108,8 @@ impl<'a> Cells<'a> {
         let mut length = 0;
         loop {
             let rest = self.text.get(self.at..).unwrap_or_default();
-            // A line end after the file ends every cell but one with an open quotation mark.
+            // A line end after the file ends the last cell, unless its quotation mark is still
+            // open.
             let input = if rest.is_empty() { b"\n" } else { rest };
             let output = self.cell.get_mut(length..).unwrap_or_default();
             let (result, read, written) = self.reader.read_field(input, output);
@@ -133,7 +135,8 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The separator that the first line names, and where the next line begins.
+/// The separator that the first line names, and the position after it; `None` if the line names
+/// none.
 fn named_separator(text: &str) -> Option<((u8, &'static str), usize)> {
     let rest = text.strip_prefix(SEPARATOR_LINE)?;
     let byte = *rest.as_bytes().first()?;
@@ -151,8 +154,8 @@ fn count_first_row(text: &str, separator: (u8, &'static str), limits: &Limits) -
     }
 }
 
-/// The text of a cell without surrounding white space and the one apostrophe that may precede it.
-/// Spreadsheet templates put it before text that a spreadsheet would take for a number.
+/// The text of a cell without surrounding white space and without the apostrophe before it.
+/// Templates have an apostrophe before text that a spreadsheet would read as a number.
 fn trim_cell(cell: &[u8]) -> String {
     let text = String::from_utf8_lossy(cell);
     let text = text.trim();
@@ -161,14 +164,14 @@ fn trim_cell(cell: &[u8]) -> String {
         .to_owned()
 }
 
-/// The line of a byte of a text, from 1.
+/// The line that contains a byte of a text, from 1.
 pub(crate) fn line_at(text: &[u8], byte: usize) -> u64 {
     let before = text.get(..byte).unwrap_or(text);
     let mut lines = LineCounter::new(before);
     lines.line_of(byte)
 }
 
-/// Counts the lines of a text as an editor does: each ends with LF, CR or both.
+/// Counts the lines of a text like an editor: each ends with LF, CR or both.
 struct LineCounter<'a> {
     text: &'a [u8],
     at: usize,
@@ -184,7 +187,8 @@ impl<'a> LineCounter<'a> {
         }
     }
 
-    /// The line of the row that is found from there on. Rows are asked for in their order.
+    /// The line of the first row at or after a byte. Line ends at this byte are skipped. Calls must
+    /// have ascending positions.
     fn line_of(&mut self, byte: usize) -> u64 {
         while let Some(next) = self.text.get(self.at)
             && (self.at < byte || matches!(next, b'\r' | b'\n'))

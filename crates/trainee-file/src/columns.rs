@@ -1,7 +1,7 @@
-//! Columns: what the cells under a heading are.
+//! The columns of a file, by the fields of their cells.
 //!
-//! A column is the name of a field, or that of a field of a nested record with its list and its
-//! number from 1, such as `placements.1.urn` or `degrees.2.degree_id`.
+//! The name of a column is the name of a field. For a field of a nested record, the list and the
+//! number of the record (from 1) precede it, such as `placements.1.urn` or `degrees.2.degree_id`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,21 +10,21 @@ use crate::headings::{HEADINGS, IGNORED_HEADINGS};
 
 /// The identifier of a trainee.
 pub const TRAINEE_ID: &str = "trainee_id";
-/// When a trainee changed last, in a record and in a file.
+/// The time of the last change of a trainee, in a record and in a file.
 pub const UPDATED_AT: &str = "updated_at";
-/// Follows the name of a nested list in the body of a request.
+/// The text after the name of a nested list in the body of a request.
 pub const INPUT_SUFFIX: &str = "_attributes";
 /// The name of a column to leave out.
 const IGNORED: &str = "ignored";
-/// The most nested records of a list in a row.
+/// The maximum number of nested records of a list in a row.
 const MAX_NUMBER: usize = 99;
 
 /// A list of records within a trainee.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub struct List {
-    /// Its name in a record, in a path and in a column.
+    /// The name of the list in a record, in a path and in a column.
     pub name: &'static str,
-    /// The field that identifies one of its records.
+    /// The field that identifies a record of the list.
     pub id: &'static str,
     /// The name of one record, in headings such as `Placement 1 URN`.
     pub one: &'static str,
@@ -44,13 +44,13 @@ pub const LISTS: [List; 2] = [
     },
 ];
 
-/// What a cell of a column is. `Display` writes the name of the column, and
+/// The field of the cells of a column. `Display` writes the name of the column, and
 /// [`Names::recognise`] reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
     /// The identifier of the trainee to change.
     TraineeId,
-    /// When the trainee changed last, as the person saw it.
+    /// The time of the trainee's last change when the file was made.
     UpdatedAt,
     /// A field that a request can set.
     Field(String),
@@ -83,7 +83,7 @@ impl fmt::Display for Column {
     }
 }
 
-/// The fields of a record that a file can set, by all names that columns have for them.
+/// The fields of a record that a file can set, by all their names in headings.
 #[derive(Debug, Default, Clone)]
 pub struct Names {
     trainee: FieldNames,
@@ -94,12 +94,13 @@ pub struct Names {
 /// The fields of one kind of record.
 #[derive(Debug, Default, Clone)]
 struct FieldNames {
-    /// In the order of the caller.
+    /// The fields in the order of their addition.
     fields: Vec<String>,
     by_name: BTreeMap<String, String>,
 }
 
 impl FieldNames {
+    /// Adds a name of a field. A name that is already known keeps its field.
     fn add(&mut self, name: &str, field: &str) {
         if !self.fields.iter().any(|known| known == field) {
             self.fields.push(field.to_owned());
@@ -146,9 +147,9 @@ impl Names {
             .map_or(&[], |names| &names.fields)
     }
 
-    /// Returns the column of a heading: what `Display` writes for a column, or a name of a field or of
-    /// the sector's template, in any case, with spaces, underscores or neither. `None` if no field is
-    /// called so.
+    /// Returns the column of a heading; `None` if no field has this name. A heading is the name of
+    /// a column, of a field, or in the sector's template, in any case, with spaces, underscores or
+    /// neither.
     #[must_use]
     pub fn recognise(&self, heading: &str) -> Option<Column> {
         let key = heading_key(heading);
@@ -176,8 +177,8 @@ impl Names {
         let field = if name == heading_key(list.id) {
             list.id
         } else {
-            let place = LISTS.iter().position(|known| *known == list)?;
-            self.lists.get(place)?.by_name.get(name)?
+            let position = LISTS.iter().position(|known| *known == list)?;
+            self.lists.get(position)?.by_name.get(name)?
         };
         Some(Column::Nested {
             list,
@@ -187,8 +188,8 @@ impl Names {
     }
 }
 
-/// The letters, digits and dots of a heading, in lower case: one key for `first_names`, `First Names`
-/// and `firstNames`.
+/// The letters, digits and dots of a heading, in lower case: one key for `first_names`,
+/// `First Names` and `firstNames`.
 pub(crate) fn heading_key(heading: &str) -> String {
     heading
         .chars()
@@ -203,7 +204,7 @@ pub(crate) fn heading_key(heading: &str) -> String {
 pub fn nested_name(name: &str) -> Option<(List, usize, &str)> {
     let mut parts = name.splitn(3, '.');
     let list = parts.next()?;
-    let list = LISTS.into_iter().find(|one| one.name == list)?;
+    let list = LISTS.into_iter().find(|known| known.name == list)?;
     let number = parse_number(parts.next()?)?;
     Some((list, number, parts.next()?))
 }
@@ -215,24 +216,26 @@ fn nested_heading(key: &str) -> Option<(List, usize, &str)> {
         .find_map(|list| Some((list, key.strip_prefix(list.one)?)))?;
     let field = rest.trim_start_matches(|character: char| character.is_ascii_digit());
     let number = rest.strip_suffix(field).filter(|number| !number.is_empty());
+    // A heading without a number is about the first record.
     Some((list, number.map_or(Some(1), parse_number)?, field))
 }
 
+/// The number of a nested record in its row, from 1; `None` for other texts.
 fn parse_number(text: &str) -> Option<usize> {
     let number = text.parse().ok()?;
     (1..=MAX_NUMBER).contains(&number).then_some(number)
 }
 
-/// Returns the places of two columns that are the same field. `None` if there are none.
+/// Returns the positions of two columns of the same field. `None` if there are none.
 #[must_use]
 pub fn find_repeated_column(columns: &[Column]) -> Option<(usize, usize)> {
     let mut first = BTreeMap::new();
-    for (place, column) in columns.iter().enumerate() {
+    for (position, column) in columns.iter().enumerate() {
         if *column == Column::Ignored {
             continue;
         }
-        if let Some(earlier) = first.insert(column.to_string(), place) {
-            return Some((earlier, place));
+        if let Some(earlier) = first.insert(column.to_string(), position) {
+            return Some((earlier, position));
         }
     }
     None

@@ -1,8 +1,10 @@
-//! A row against the record of its trainee: what would have to change, and what forbids it.
+//! Compares a row with the record of its trainee: finds the necessary changes, and the problems
+//! that prevent them.
 //!
-//! - A blank cell means that the field has no value; a field without a column is left alone.
-//! - A value that the register shows otherwise than it was sent, such as one without superfluous
-//!   white space, differs only until it was sent once. [`Memory`] knows such values.
+//! - A blank cell means that the field has no value. A field without a column does not change.
+//! - The register shows some values in another form than sent, for example without superfluous
+//!   white space. Such a value counts as different only until it was sent once. [`Memory`] knows
+//!   these values.
 //! - A nested record without an identifier is added, unless the trainee has an equal one.
 //! - Nothing is removed.
 
@@ -12,7 +14,7 @@ use crate::columns::{TRAINEE_ID, UPDATED_AT};
 use crate::record::{at, cell};
 use crate::trainee_row::{NestedRow, TraineeRow};
 
-/// In the place of an identifier: the record is added also where the trainee has a similar one.
+/// Text in the column of an identifier: the record is added even if the trainee has a similar one.
 const NEW: &str = "new";
 
 /// A problem of a row.
@@ -22,9 +24,9 @@ pub struct Problem {
     pub line: u64,
     /// The name of the column; blank for the row as a whole.
     pub column: String,
-    /// The code of the register, or one of this crate.
+    /// The code of the register or of this crate.
     pub code: String,
-    /// What is wrong, and what to do.
+    /// The problem, and what to do about it.
     pub message: String,
 }
 
@@ -46,29 +48,29 @@ impl Problem {
 pub struct FieldChange {
     /// The name of the field.
     pub field: String,
-    /// The value in the register, as a cell has it.
+    /// The value in the register, in the form of a cell.
     pub shown: String,
     /// The cell.
     pub cell: String,
 }
 
-/// What is to be done about a nested record.
+/// The change of a nested record that a row requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NestedChange {
     /// The record is added.
     Add(NestedRow),
     /// Fields of the record change.
     Update {
-        /// The record as the row has it.
+        /// The record in the row.
         row: NestedRow,
-        /// Its identifier.
+        /// The identifier of the record.
         id: String,
         /// The fields that change; at least one.
         changes: Vec<FieldChange>,
     },
 }
 
-/// What a row differs in from the record of its trainee.
+/// The differences between a row and the record of its trainee.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Differences {
     /// The fields of the trainee that change.
@@ -80,41 +82,43 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Whether there is nothing to do.
+    /// Whether the row equals the record, without problems.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.nested.is_empty() && self.problems.is_empty()
     }
 }
 
-/// How the register shows a value that was sent.
+/// A value that the register shows in another form than sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedValue {
     /// The field; for a nested record, its identifier, a dot and the field.
     pub field: String,
     /// The cell that was sent.
     pub sent: String,
-    /// The value that the register shows since.
+    /// The value that the register shows since then.
     pub shown: String,
 }
 
 /// Whether a nested record was sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentNested {
-    /// The record was not sent, or so long ago that sending it again would add a second one.
+    /// The record was not sent, or its idempotency key has expired, so that sending the record
+    /// again would add a second one.
     No,
-    /// The record was sent without a reply. Sending it again with the same key adds at most one.
+    /// The record was sent, but no reply arrived. Sending it again with the same idempotency key
+    /// adds at most one record.
     Unanswered,
     /// The register has added the record.
     Added,
 }
 
-/// What a program remembers of earlier requests.
+/// The earlier requests that a program remembers.
 pub trait Memory {
     /// The reason that the memory cannot be read.
     type Error;
 
-    /// Returns the values that the register shows otherwise than they were sent.
+    /// Returns the values of a trainee that the register shows in another form than sent.
     ///
     /// # Errors
     ///
@@ -128,8 +132,8 @@ pub trait Memory {
     /// If the memory cannot be read.
     fn sent_nested(&self, trainee_id: &str, nested: &NestedRow) -> Result<SentNested, Self::Error>;
 
-    /// Returns the record that an earlier change of the trainee was based on, if its `updated_at`
-    /// was this one.
+    /// Returns the record that an earlier change of the trainee was based on, if this record had
+    /// the given `updated_at`.
     ///
     /// # Errors
     ///
@@ -157,7 +161,7 @@ impl Memory for NoMemory {
     }
 }
 
-/// Compares a row with the record as it is now.
+/// Compares a row with `current`, the present record of its trainee.
 ///
 /// # Errors
 ///
@@ -173,7 +177,7 @@ pub fn compare<M: Memory>(
         fields: find_changes(&row.fields, current, &accepted, ""),
         ..Differences::default()
     };
-    // Which of the trainee's records a row has, so that two equal ones are two.
+    // The trainee's nested records that match one of the row, so that each matches only one.
     let mut taken: Vec<&Value> = Vec::new();
     for nested in &row.nested {
         let records = at(current, nested.list.name).as_array();
@@ -207,14 +211,16 @@ pub fn compare<M: Memory>(
     Ok(found)
 }
 
+/// The nested record with this identifier.
 fn find_nested<'a>(records: &'a [Value], nested: &NestedRow, id: &str) -> Option<&'a Value> {
     records
         .iter()
         .find(|record| at(record, nested.list.id).as_str() == Some(id))
 }
 
-/// Compares a nested record that names no identifier with those of the trainee that no other one of
-/// the row has.
+/// Compares a nested record without an identifier with the `records` of the trainee, except those
+/// in `taken`, which match another one of the row. A record with equal cells is taken. Otherwise
+/// the record is added, or refused because the trainee has a similar one.
 fn compare_unidentified<'a>(
     row: &TraineeRow,
     nested: &NestedRow,
@@ -225,7 +231,7 @@ fn compare_unidentified<'a>(
 ) {
     let free: Vec<&Value> = records
         .iter()
-        .filter(|record| !taken.iter().any(|one| std::ptr::eq(*one, *record)))
+        .filter(|record| !taken.iter().any(|other| std::ptr::eq(*other, *record)))
         .collect();
     let filled = filled_cells(nested);
     if let Some(record) = free
@@ -236,7 +242,7 @@ fn compare_unidentified<'a>(
         return;
     }
     if sent == SentNested::Added {
-        // The register shows it otherwise than it was sent, or it was removed there.
+        // The register shows the record in another form than sent, or has removed it.
         return;
     }
     let similar = free.iter().find(|record| equal_cells(nested, record) > 0);
@@ -257,8 +263,8 @@ fn compare_unidentified<'a>(
     found.nested.push(NestedChange::Add(nested.clone()));
 }
 
-/// The fields whose cells differ from what the record shows. `nested_id` is the identifier of a
-/// nested record, or blank.
+/// The fields whose cells differ from the values in the record. `nested_id` is the identifier of a
+/// nested record, or blank for a trainee.
 fn find_changes(
     fields: &[(String, String)],
     record: &Value,
@@ -283,8 +289,8 @@ fn find_changes(
     changes
 }
 
-/// The name in [`AcceptedValue::field`]. `nested_id` is the identifier of a nested record, or
-/// blank.
+/// The text for [`AcceptedValue::field`]. `nested_id` is the identifier of a nested record, or
+/// blank for a trainee.
 fn accepted_name(nested_id: &str, field: &str) -> String {
     if nested_id.is_empty() {
         field.to_owned()
@@ -293,8 +299,8 @@ fn accepted_name(nested_id: &str, field: &str) -> String {
     }
 }
 
-/// Returns the values that the register shows otherwise than they were sent. `nested_id` is the
-/// identifier of a nested record, or blank.
+/// Returns the sent values that `record` shows in another form. `nested_id` is the identifier of a
+/// nested record, or blank for a trainee.
 #[must_use]
 pub fn shown_otherwise(
     nested_id: &str,
@@ -315,7 +321,7 @@ pub fn shown_otherwise(
     values
 }
 
-/// How many cells that are not blank equal what the record shows.
+/// The number of cells that are not blank and equal the values in the record.
 fn equal_cells(nested: &NestedRow, record: &Value) -> usize {
     nested
         .fields
@@ -324,6 +330,7 @@ fn equal_cells(nested: &NestedRow, record: &Value) -> usize {
         .count()
 }
 
+/// The number of cells that are not blank.
 fn filled_cells(nested: &NestedRow) -> usize {
     nested
         .fields
@@ -332,9 +339,10 @@ fn filled_cells(nested: &NestedRow) -> usize {
         .count()
 }
 
-/// Where the row was made from an older record, a field that has changed since then is not
-/// overwritten. The record that a change of ours was begun on is known, so that our own change is
-/// not taken for another user's after a kill.
+/// Adds a problem for each field that has changed in the register since the row was made, so that
+/// the row does not overwrite newer values. `updated_at` of the row shows this. An interrupted
+/// earlier run may have changed the record itself: [`Memory::base`] is the record before this
+/// change, so that only changes by others are problems.
 fn refuse_conflicts<M: Memory>(
     memory: &M,
     row: &TraineeRow,
@@ -349,6 +357,7 @@ fn refuse_conflicts<M: Memory>(
         return Ok(());
     }
     let Some(base) = memory.base(&cell(at(current, TRAINEE_ID)), seen)? else {
+        // The changed fields are not known, so the row is refused as a whole.
         found
             .problems
             .push(changed_meanwhile(row, UPDATED_AT, &now));
@@ -382,6 +391,7 @@ fn refuse_conflicts<M: Memory>(
     Ok(())
 }
 
+/// The problem of a column that has changed in the register since the file was made.
 fn changed_meanwhile(row: &TraineeRow, column: &str, now: &str) -> Problem {
     let message = format!(
         "the trainee has changed in the register since the file was made ({UPDATED_AT} is {now} \

@@ -50,10 +50,10 @@ pub enum FileFault {
     /// A format other than CSV, with its article.
     #[error("The file is {0}, not CSV; open it in a spreadsheet and save it as CSV UTF-8.")]
     OtherFormat(&'static str),
-    /// The line has bytes that no text has.
+    /// The line has bytes that cannot be text.
     #[error("Line {0} has bytes that are not text; save the file as CSV UTF-8.")]
     NotText(u64),
-    /// The line is not UTF-8, and other lines are.
+    /// The line is not UTF-8, unlike other lines.
     #[error("Line {0} is not UTF-8, unlike other lines; save the file as CSV UTF-8.")]
     MixedEncodings(u64),
     /// A cell of the row at this line begins with a quotation mark and has no end.
@@ -74,7 +74,7 @@ pub enum FileFault {
         kilobytes = .1 / 1024
     )]
     CellTooLong(u64, usize),
-    /// The column has values and no heading.
+    /// The column has values, but no heading.
     #[error("Column {0} has no heading; write a name in the first row.")]
     BlankHeading(usize),
     /// Two columns have the same heading.

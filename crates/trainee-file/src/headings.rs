@@ -1,12 +1,13 @@
-//! Headings that are no field names: those of the sector's template for new trainees (Register
+//! Headings that are not field names: those of the sector's template for new trainees (Register
 //! trainee teachers, "bulk add new trainees"), and the one that this register adds to refused rows.
 //!
-//! Most headings of the template are names of fields with spaces, which [`crate::Names`] recognises.
+//! Most headings of the template are field names with spaces, which [`crate::Names`] recognises.
 
-/// The heading of the column that says why a row was refused. A file that has it can be sent again.
+/// The heading of the column with the reason why a row was refused. The column is ignored if the
+/// file is sent again.
 pub const WHY_HEADING: &str = "Why it was refused";
 
-/// Headings of columns to leave out, by [`crate::columns::heading_key`].
+/// Headings of ignored columns, by [`crate::columns::heading_key`].
 pub(crate) const IGNORED_HEADINGS: &[&str] = &["whyitwasrefused", "errors"];
 
 /// Other headings by [`crate::columns::heading_key`], with the names of their columns.

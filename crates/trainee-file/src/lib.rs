@@ -1,6 +1,6 @@
 //! CSV files of trainees, as spreadsheets and student-record systems write them.
 //!
-//! The path of a file:
+//! A file is processed in these steps:
 //!
 //! 1. [`Table::read`] finds the encoding, the separator and the line ends, and checks the limits.
 //! 2. [`Names::recognise`] finds the field of each heading.
@@ -10,8 +10,8 @@
 //!    registers the trainee, and [`compare`] lists what a row changes in a record.
 //! 5. [`write_csv`] writes templates and refused rows, so that a spreadsheet changes no cell.
 //!
-//! The crate does not know the fields of a version: the caller passes them as [`Names`] and
-//! [`Codes`]. Names of the sector's template are in `headings.rs`.
+//! The crate does not contain the fields of a version: the caller passes them as [`Names`] and
+//! [`Codes`]. The headings of the sector's template are in `headings.rs`.
 //!
 //! To accept another heading, add it to `headings.rs`. To recognise another change by spreadsheets,
 //! add a [`Mangled`] and the function that finds its cells in `repairs`.

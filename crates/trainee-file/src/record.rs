@@ -1,9 +1,9 @@
-//! The values of a record as the cells of a file have them.
+//! Converts values of a record to the cells of a file, and back.
 
 use serde_json::Value;
 
-/// Returns the text of a value in a cell. Null, a missing value and an empty list are blank; a list
-/// or an object is JSON.
+/// Returns the text of a value in a cell. Null and an empty list are blank. Other lists and objects
+/// are written as JSON.
 #[must_use]
 pub fn cell(value: &Value) -> String {
     match value {
@@ -14,13 +14,14 @@ pub fn cell(value: &Value) -> String {
     }
 }
 
-/// Returns a value within an object; null if there is none.
+/// Returns the value of a key in an object; null if there is none.
 #[must_use]
 pub fn at<'a>(value: &'a Value, key: &str) -> &'a Value {
     value.get(key).unwrap_or(&Value::Null)
 }
 
-/// Returns what a request sends for a cell: blank text clears a field.
+/// Returns the value that a request sends for a cell. Null for a blank cell, which clears the
+/// field.
 #[must_use]
 pub fn input(cell: &str) -> Value {
     if cell.is_empty() {

@@ -1,7 +1,7 @@
-//! Columns that a spreadsheet has changed, with a proposal for each.
+//! Finds columns that a spreadsheet has changed, and proposes a repair for each.
 //!
-//! A proposal is for a whole column, because one cell alone does not show what happened: `03/04/2026`
-//! is a day in April or in March by the other cells of its column.
+//! A repair is for a whole column, because one cell alone does not show the change: the other cells
+//! of a column show whether `03/04/2026` is a day in April or in March.
 
 mod dates;
 mod numbers;
@@ -13,14 +13,14 @@ use crate::columns::{Column, List};
 use crate::table::Table;
 use crate::writing::FORMULA_STARTS;
 
-/// How spreadsheets show that a formula has no value.
+/// Texts that spreadsheets show for a formula without a value.
 const ERROR_VALUES: [&str; 8] = [
     "#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!",
 ];
-/// The most examples of a repair.
+/// The maximum number of examples of a repair.
 const MAX_EXAMPLES: usize = 3;
 
-/// What the cells of a field are.
+/// The kind of values in the cells of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {
     /// Any text.
@@ -29,28 +29,28 @@ pub enum CellKind {
     Date,
     /// A code of a code list.
     Code,
-    /// Digits that begin with zeros in some cells, such as the sector's student identifiers: the
-    /// numbers of digits that the field takes.
+    /// Digits that may begin with zeros, such as the sector's student identifiers. The field
+    /// accepts texts of these lengths.
     Digits(&'static [usize]),
 }
 
 /// The kinds and the code lists of the fields. `list` is the list of a nested record, `None` for a
 /// field of the trainee.
 pub trait Codes {
-    /// Returns what the cells of a field are.
+    /// Returns the kind of values of a field.
     fn kind(&self, list: Option<List>, field: &str) -> CellKind;
 
-    /// Returns the code of an entry by its code or its name, in any case. `None` if the field has no
-    /// code list, or the list has no such entry or several.
+    /// Returns the code of the entry with this code or this name, ignoring case. `None` if the
+    /// field has no code list, or the list has no such entry or several.
     fn code(&self, list: Option<List>, field: &str, text: &str) -> Option<String>;
 }
 
-/// How cells of a column were changed.
+/// A kind of change of the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mangled {
     /// Zeros at the beginning were lost.
     LostZeros,
-    /// Numbers were shortened, such as `1.23457E+11`, but all digits are there.
+    /// Numbers have the form `1.23456E+5`, which still contains all digits.
     ScientificNotation,
     /// Numbers were shortened, and digits were lost. The cells cannot be restored.
     LostDigits,
@@ -66,7 +66,7 @@ pub enum Mangled {
     DayNumbers,
     /// Codes are written as their names.
     CodeNames,
-    /// Formulas in the place of values. The cells cannot be restored.
+    /// The cells have formulas instead of values, and cannot be restored.
     Formulas,
     /// Error values of formulas, or `####`. The cells cannot be restored.
     ErrorValues,
@@ -88,7 +88,8 @@ impl Mangled {
         Self::ErrorValues,
     ];
 
-    /// The name, what happened, and what the person must do if the cells cannot be restored.
+    /// Returns the name, a sentence about the change, and an advice if the cells cannot be
+    /// restored.
     fn describe(self) -> (&'static str, &'static str, Option<&'static str>) {
         let enter_text = "Format the column as text, and enter the numbers again.";
         let write_iso = "Write all of them as YYYY-MM-DD.";
@@ -149,7 +150,7 @@ impl Mangled {
 }
 
 impl fmt::Display for Mangled {
-    /// What happened, and what the person must do if the cells cannot be restored, in sentences.
+    /// Writes sentences about the change, and an advice if the cells cannot be restored.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.describe() {
             (_, happened, None) => formatter.write_str(happened),
@@ -161,15 +162,15 @@ impl fmt::Display for Mangled {
 /// Cells of a column that were changed in the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
-    /// The place of the column, from 0.
+    /// The position of the column, from 0.
     pub column: usize,
-    /// What happened.
+    /// The kind of change.
     pub kind: Mangled,
-    /// Up to three different cells, as they are and as they become. The second text is blank if the
-    /// cells cannot be restored.
+    /// Up to three different cells, each before and after the repair. The second text is blank if
+    /// the cells cannot be restored.
     pub examples: Vec<(String, String)>,
-    /// The places of the rows in [`Table::rows`] with their restored cells, which are blank if the
-    /// cells cannot be restored.
+    /// The positions of rows in [`Table::rows`], each with its restored cell. The cells are blank
+    /// if they cannot be restored.
     pub cells: Vec<(usize, String)>,
 }
 
@@ -222,10 +223,10 @@ pub fn find_repairs(table: &Table, columns: &[Column], codes: &dyn Codes) -> Vec
     repairs
 }
 
-/// Changed cells by kind: the place of the row, and the restored cell.
+/// Changed cells by kind of change: the position of the row, and the restored cell.
 type Found = BTreeMap<Mangled, Vec<(usize, String)>>;
 
-/// The cells of a column that are not blank, with the places of their rows.
+/// The cells of a column that are not blank, with the positions of their rows.
 fn filled_cells(table: &Table, column: usize) -> Vec<(usize, &str)> {
     let mut cells = Vec::new();
     for (row, cell) in table.rows.iter().enumerate() {
@@ -236,7 +237,7 @@ fn filled_cells(table: &Table, column: usize) -> Vec<(usize, &str)> {
     cells
 }
 
-/// Finds codes that have lost zeros, and names in the place of codes.
+/// Finds codes that have lost zeros, and names instead of codes.
 fn find_codes(
     cells: &[(usize, &str)],
     list: Option<List>,
@@ -244,6 +245,7 @@ fn find_codes(
     codes: &dyn Codes,
     found: &mut Found,
 ) {
+    // Each different text is looked up once.
     let mut restored = HashMap::new();
     for (row, text) in cells {
         let code = restored
@@ -256,8 +258,8 @@ fn find_codes(
     }
 }
 
-/// The code of a cell that has lost zeros or has the name of a code; `None` for a code and for
-/// other texts.
+/// The kind of change and the restored code of a cell that has lost zeros or contains the name of a
+/// code; `None` for a valid code and for other texts.
 fn restore_code(
     text: &str,
     list: Option<List>,
@@ -275,7 +277,7 @@ fn restore_code(
     Some((Mangled::CodeNames, code?))
 }
 
-/// Finds formulas and their error values. A hyphen alone stands for no value.
+/// Finds formulas and their error values. A single character such as a hyphen is not a formula.
 fn find_formulas(cells: &[(usize, &str)], found: &mut Found) {
     for (row, text) in cells {
         let kind = if ERROR_VALUES.contains(text) || text.trim_matches('#').is_empty() {
@@ -290,19 +292,19 @@ fn find_formulas(cells: &[(usize, &str)], found: &mut Found) {
     }
 }
 
-/// Up to [`MAX_EXAMPLES`] different cells with their restored texts.
+/// Up to [`MAX_EXAMPLES`] different cells with their restored texts. `cells` is sorted by row.
 fn collect_examples(
     cells: &[(usize, &str)],
     restored: &[(usize, String)],
 ) -> Vec<(String, String)> {
     let mut examples: Vec<(String, String)> = Vec::new();
-    for (row, to) in restored {
-        let cell = cells.binary_search_by_key(row, |(row, _)| *row);
-        let Some((_, from)) = cell.ok().and_then(|at| cells.get(at)) else {
+    for (row, restored_cell) in restored {
+        let position = cells.binary_search_by_key(row, |(row, _)| *row);
+        let Some((_, from)) = position.ok().and_then(|position| cells.get(position)) else {
             continue;
         };
         if examples.iter().all(|(known, _)| known != from) {
-            examples.push(((*from).to_owned(), to.clone()));
+            examples.push(((*from).to_owned(), restored_cell.clone()));
         }
         if examples.len() == MAX_EXAMPLES {
             break;

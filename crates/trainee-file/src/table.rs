@@ -9,9 +9,9 @@ use crate::text::decode;
 /// A file of trainees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// The headings, as the file spells them. They differ in more than case.
+    /// The headings as in the file. All are different, also if case is ignored.
     pub header: Vec<String>,
-    /// The rows below the headings, without blank ones. Each has one cell for each heading.
+    /// The rows below the headings, without blank rows. Each has one cell for each heading.
     pub rows: Vec<Row>,
 }
 
@@ -61,6 +61,7 @@ impl Table {
         let Some(first) = self.header.iter().position(String::is_empty) else {
             return Ok(());
         };
+        // From the end, so that a removal does not change the positions of the remaining columns.
         for at in (first..self.header.len()).rev() {
             if self
                 .header
@@ -81,6 +82,7 @@ impl Table {
         Ok(())
     }
 
+    /// Fails if two headings are equal, ignoring case.
     fn require_unique_headings(&self) -> Result<(), FileFault> {
         let mut known = BTreeSet::new();
         for heading in &self.header {
@@ -92,7 +94,7 @@ impl Table {
     }
 }
 
-/// The row with as many cells as there are headings. Blank cells beyond them are removed.
+/// Returns the row if it has one cell for each heading. Blank cells after them are removed.
 fn fit_row(mut row: Row, columns: usize, separator: &'static str) -> Result<Row, FileFault> {
     while row.cells.len() > columns && row.cells.last().is_some_and(String::is_empty) {
         row.cells.pop();

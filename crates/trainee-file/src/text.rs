@@ -1,4 +1,4 @@
-//! The text of a file, from its bytes.
+//! Decodes the bytes of a file as text.
 
 use std::borrow::Cow;
 use std::str;
@@ -8,7 +8,8 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use crate::cells::line_at;
 use crate::fault::FileFault;
 
-/// How files of other formats begin. Some programs call them `.csv`.
+/// The first bytes of files of other formats, because some programs write them with the ending
+/// `.csv`.
 const OTHER_FORMATS: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "an Excel workbook or a zip archive"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
@@ -18,8 +19,8 @@ const OTHER_FORMATS: &[(&[u8], &str)] = &[
     (b"{\\rtf", "a rich text document"),
 ];
 
-/// Returns the text of a file: UTF-8 or UTF-16 by its byte order mark, UTF-8 if it is valid,
-/// otherwise Windows-1252.
+/// Returns the text of a file. A byte order mark selects UTF-8 or UTF-16. Without a mark, the file
+/// is UTF-8 if it is valid UTF-8, otherwise Windows-1252.
 ///
 /// # Errors
 ///
@@ -56,8 +57,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, FileFault> {
     }
 }
 
-/// Text without a byte order mark. A file with characters of more than one byte in UTF-8 was
-/// written as UTF-8, so that other bytes are faults, not letters of Windows-1252.
+/// Decodes text without a byte order mark. If some characters have several bytes in UTF-8, the file
+/// was written as UTF-8. Bytes that are not UTF-8 are then errors, not letters of Windows-1252.
 fn decode_unmarked(content: &[u8]) -> Result<Cow<'_, str>, FileFault> {
     let error = match str::from_utf8(content) {
         Ok(text) => return Ok(Cow::Borrowed(text)),
@@ -73,7 +74,8 @@ fn decode_unmarked(content: &[u8]) -> Result<Cow<'_, str>, FileFault> {
     Ok(WINDOWS_1252.decode_without_bom_handling(content).0)
 }
 
-/// Whether a character is in no text. Windows-1252 has no letters for some of its bytes.
+/// Whether a character cannot be part of text: a control character, or one that replaces invalid
+/// bytes.
 fn is_no_text(character: char) -> bool {
     character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
         || character == '\u{fffd}'

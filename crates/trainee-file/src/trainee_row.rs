@@ -1,4 +1,4 @@
-//! A row of a file by the fields of its columns.
+//! A row of a file, with its cells by field.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use crate::cells::Row;
 use crate::columns::{Column, INPUT_SUFFIX, LISTS, List};
 use crate::record::input;
 
-/// A row by the fields of its columns.
+/// A row of a file, with its cells by field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TraineeRow {
     /// The first line of the row in the file, from 1.
     pub line: u64,
-    /// The trainee to change.
+    /// The identifier of the trainee to change; `None` if the cell is blank.
     pub trainee_id: Option<String>,
-    /// When the trainee changed last, as the person saw it.
+    /// The time of the trainee's last change when the file was made.
     pub updated_at: Option<String>,
-    /// Field and cell, in the order of the file. A blank cell is there too.
+    /// Fields with their cells, in the order of the file, including blank cells.
     pub fields: Vec<(String, String)>,
     /// The nested records, by list and number.
     pub nested: Vec<NestedRow>,
@@ -30,14 +30,14 @@ pub struct NestedRow {
     pub list: List,
     /// The number in the names of its columns.
     pub number: usize,
-    /// The identifier of the record to change.
+    /// The identifier of the record to change; `None` if the cell is blank.
     pub id: Option<String>,
-    /// Field and cell, in the order of the file. A blank cell is there too.
+    /// Fields with their cells, in the order of the file, including blank cells.
     pub fields: Vec<(String, String)>,
 }
 
 impl TraineeRow {
-    /// Reads a row by its columns. Cells without a column are left out.
+    /// Reads a row by its columns. Cells without a column are omitted.
     #[must_use]
     pub fn new(row: &Row, columns: &[Column]) -> Self {
         let mut read = Self {
@@ -55,8 +55,9 @@ impl TraineeRow {
                     number,
                     field,
                 } => {
-                    let place = LISTS.iter().position(|known| known == list);
-                    let key = (place.unwrap_or(LISTS.len()), *number);
+                    // The key sorts nested records by list, then by number.
+                    let position = LISTS.iter().position(|known| known == list);
+                    let key = (position.unwrap_or(LISTS.len()), *number);
                     let record = nested.entry(key).or_insert_with(|| NestedRow {
                         list: *list,
                         number: *number,
@@ -76,7 +77,8 @@ impl TraineeRow {
         read
     }
 
-    /// Returns the body that registers the trainee, without its envelope. A blank cell is left out.
+    /// Returns the body that registers the trainee, without the `data` around it. Blank cells are
+    /// omitted.
     #[must_use]
     pub fn body(&self) -> Map<String, Value> {
         let mut body = filled_fields(&self.fields);
@@ -101,12 +103,13 @@ impl TraineeRow {
             .map(|(_, cell)| cell.as_str())
     }
 
+    /// The nested records of a list.
     fn nested_rows(&self, list: List) -> impl Iterator<Item = &NestedRow> {
         self.nested.iter().filter(move |nested| nested.list == list)
     }
 
-    /// Returns the name of the column behind a field of a reply, such as
-    /// `degrees_attributes[0].subject`.
+    /// Returns the name of the column for a field in an error of the register: `degrees.1.subject`
+    /// for `degrees_attributes[0].subject`, if the first degree of the row has the number 1.
     #[must_use]
     pub fn column_name(&self, field: &str) -> String {
         for list in LISTS {
@@ -133,7 +136,8 @@ impl TraineeRow {
 }
 
 impl NestedRow {
-    /// Returns the body that adds the record, without its envelope. A blank cell is left out.
+    /// Returns the body that adds the record, without the `data` around it. Blank cells are
+    /// omitted.
     #[must_use]
     pub fn body(&self) -> Map<String, Value> {
         filled_fields(&self.fields)
@@ -150,15 +154,18 @@ impl NestedRow {
         column.to_string()
     }
 
+    /// Whether the record has a cell that is not blank.
     fn is_filled(&self) -> bool {
         self.id.is_some() || self.fields.iter().any(|(_, cell)| !cell.is_empty())
     }
 }
 
+/// The cell, or `None` if it is blank.
 fn filled(cell: &str) -> Option<String> {
     (!cell.is_empty()).then(|| cell.to_owned())
 }
 
+/// The cells that are not blank, as members of a request body.
 fn filled_fields(fields: &[(String, String)]) -> Map<String, Value> {
     fields
         .iter()

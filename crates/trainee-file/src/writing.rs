@@ -1,4 +1,4 @@
-//! CSV text that a spreadsheet opens without changing a cell, and that this crate reads back.
+//! Writes CSV files that a spreadsheet opens without changing a cell, and that this crate can read.
 
 use std::io;
 
@@ -6,16 +6,16 @@ use csv::{Terminator, WriterBuilder};
 
 use crate::cells::APOSTROPHE;
 
-/// Tells spreadsheets that a file is UTF-8.
+/// The mark that shows spreadsheets that a file is UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// The most digits that a spreadsheet shows of a number.
+/// The maximum number of digits that a spreadsheet shows of a number.
 const SHOWN_DIGITS: usize = 11;
 /// The beginnings of formulas. Spreadsheets skip a tab or a line end before them.
 pub(crate) const FORMULA_STARTS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// Returns a CSV file, UTF-8 with commas and CRLF. Cells are written as [`spreadsheet_cell`] returns
-/// them. A byte order mark tells spreadsheets the encoding.
+/// Returns a CSV file, UTF-8 with commas and CRLF. Cells are written as [`spreadsheet_cell`]
+/// returns them. A byte order mark tells spreadsheets the encoding.
 ///
 /// # Errors
 ///
@@ -50,7 +50,7 @@ pub fn spreadsheet_cell(text: &str) -> String {
     }
 }
 
-/// Whether a spreadsheet shows a text otherwise, as it takes the text for a number or a date.
+/// Whether a spreadsheet would change a text, because it reads the text as a number or a date.
 fn is_changed(text: &str) -> bool {
     let is_numeric = |character: char| {
         character.is_ascii_digit()
@@ -63,8 +63,8 @@ fn is_changed(text: &str) -> bool {
     !is_plain || text.len() > SHOWN_DIGITS || (text.len() > 1 && text.starts_with('0'))
 }
 
-/// Returns the cell of a text, with a second apostrophe before one at its beginning, because the
-/// first one is removed when the cell is read.
+/// Returns the cell of a text. If the text begins with an apostrophe, the cell gets a second one,
+/// because reading the cell removes one.
 #[must_use]
 pub fn add_apostrophe(text: String) -> String {
     if text.starts_with(APOSTROPHE) {

@@ -8,11 +8,14 @@ use askama::Template;
 
 use super::months::{UsageByMonth, month_name};
 
+// All measures are in the units of the picture.
 const LEFT: i64 = 64;
 const MONTH_WIDTH: i64 = 50;
 const BAR_WIDTH: i64 = 34;
 const TOP: i64 = 10;
+/// The height of the highest possible bar.
 const BAR_HEIGHT: i64 = 200;
+/// The height of one line of the legend.
 const LEGEND_LINE: i64 = 20;
 /// The vertical position of the bottom of the bars.
 const BASE: i64 = TOP + BAR_HEIGHT;
@@ -172,19 +175,15 @@ pub fn description(usage: &UsageByMonth) -> String {
     for month in &usage.months {
         let count =
             |version: &&str| Some(format!("{version} {}", requests.get(&(*month, *version))?));
-        let own: Vec<_> = versions.iter().filter_map(count).collect();
-        let own = if own.is_empty() {
+        let counts: Vec<_> = versions.iter().filter_map(count).collect();
+        let counts = if counts.is_empty() {
             "none".to_owned()
         } else {
-            own.join(", ")
+            counts.join(", ")
         };
+        let space = if text.is_empty() { "" } else { " " };
         // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "{}{}: {own}.",
-            if text.is_empty() { "" } else { " " },
-            month_name(*month)
-        );
+        let _ = write!(text, "{space}{}: {counts}.", month_name(*month));
     }
     text
 }
@@ -194,7 +193,8 @@ fn y(requests: i64, highest: i64) -> i64 {
     BASE - requests.saturating_mul(BAR_HEIGHT) / highest.max(1)
 }
 
-/// The next even number with only one digit other than zero; at least 2.
+/// Rounds a number of requests up to 2, 4, 6, 8 or 10 times a power of ten, so that the grid lines
+/// are round numbers.
 fn rounded_up(requests: i64) -> i64 {
     let mut unit = 1;
     while requests > unit * 10 {

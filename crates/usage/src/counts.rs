@@ -1,11 +1,11 @@
 //! Counts the requests of tokens by day, token, version and endpoint, and by the names of other
 //! versions in their bodies.
 //!
-//! Only requests with a valid token within the rate limit are counted, whatever their reply. Stored
-//! are the counts, and the identifiers of the first and the last request. Clients can choose those
-//! identifiers within the form that [`http_kit::requests::request_id`] allows. Counted names come
-//! from the versions ([`domain::UnrecognisedNames::of_other_versions`]), never from the text of a
-//! key.
+//! Only requests with a valid token within the rate limit are counted, whatever their reply. The
+//! store gets the counts, and the identifiers of the first and the last request. Clients can choose
+//! these identifiers within the form that [`http_kit::requests::request_id`] allows. Counted names
+//! come from the versions ([`domain::UnrecognisedNames::of_other_versions`]), never from the text
+//! of a key.
 //!
 //! Counting is an addition in memory. A background task writes the counts in small batches every
 //! few seconds and at shutdown. While the store does not answer, counts stay in memory up to a
@@ -73,10 +73,13 @@ pub struct Checked {
     pub against: Label,
 }
 
+/// The counts in memory.
 #[derive(Debug, Default)]
 struct Counts {
     requests: HashMap<UsageKey, Tally>,
+    /// The numbers of checked writes, and of those without a problem.
     checks: HashMap<Tried, (i64, i64)>,
+    /// The numbers of writes with each problem or renamed field.
     problems: HashMap<(Tried, Finding), i64>,
     /// Counts dropped because the limit was reached.
     dropped: u64,
@@ -92,6 +95,7 @@ struct UsageKey {
     name: &'static str,
 }
 
+/// A count of requests, with the first and the last one.
 #[derive(Debug, Clone)]
 struct Tally {
     requests: i64,
@@ -116,6 +120,7 @@ impl Usage {
             request_id: Arc::clone(&request.request_id),
         };
         self.with(|counts| {
+            // The request counts once as a whole, and once for each name.
             for name in [NO_NAME].iter().chain(names) {
                 counts.add_request(
                     UsageKey::new(request, name),
@@ -195,13 +200,15 @@ impl Usage {
         }
     }
 
-    fn with<T>(&self, count: impl FnOnce(&mut Counts) -> T) -> T {
+    /// Calls a function with the counts, under their lock.
+    fn with<T>(&self, change: impl FnOnce(&mut Counts) -> T) -> T {
         // A poisoned lock is harmless: each count is changed in one step.
-        count(&mut self.0.counts.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl UsageKey {
+    /// The key of a request, for all requests ([`NO_NAME`]) or for a name of another version.
     fn new(request: &Counted, name: &'static str) -> Self {
         let Counted {
             at,
@@ -221,6 +228,7 @@ impl UsageKey {
 }
 
 impl Counts {
+    /// Adds requests to their count.
     fn add_request(&mut self, key: UsageKey, more: Tally) {
         let add = |known: &mut Tally, more: Tally| {
             known.requests += more.requests;
@@ -234,18 +242,21 @@ impl Counts {
         self.dropped += add_to(&mut self.requests, key, more, add);
     }
 
+    /// Adds numbers of checked and of valid writes.
     fn add_check(&mut self, tried: Tried, more: (i64, i64)) {
         self.dropped += add_to(&mut self.checks, tried, more, |known, more| {
             *known = (known.0 + more.0, known.1 + more.1);
         });
     }
 
+    /// Adds a number of writes with a problem or a renamed field.
     fn add_problem(&mut self, problem: (Tried, Finding), writes: i64) {
         self.dropped += add_to(&mut self.problems, problem, writes, |known, more| {
             *known += more
         });
     }
 
+    /// Adds counts again that were not written.
     fn put_back(&mut self, left: PendingCounts) {
         left.requests
             .into_iter()
@@ -278,6 +289,7 @@ fn add_to<K: Eq + Hash, V>(
 /// Counts taken out for writing.
 struct PendingCounts {
     requests: Vec<(UsageKey, Tally)>,
+    /// The numbers of checked and of valid writes.
     checks: Vec<(Tried, (i64, i64))>,
     problems: Vec<((Tried, Finding), i64)>,
 }
@@ -285,13 +297,13 @@ struct PendingCounts {
 impl PendingCounts {
     /// Takes up to `most` counts of each kind.
     fn take(&mut self, most: usize) -> Self {
-        fn last<T>(counts: &mut Vec<T>, most: usize) -> Vec<T> {
+        fn take_last<T>(counts: &mut Vec<T>, most: usize) -> Vec<T> {
             counts.split_off(counts.len().saturating_sub(most))
         }
         Self {
-            requests: last(&mut self.requests, most),
-            checks: last(&mut self.checks, most),
-            problems: last(&mut self.problems, most),
+            requests: take_last(&mut self.requests, most),
+            checks: take_last(&mut self.checks, most),
+            problems: take_last(&mut self.problems, most),
         }
     }
 

@@ -116,6 +116,7 @@ fn age(version: &str) -> Option<Label> {
     version.parse().ok()
 }
 
+/// The first days of the last `months` months, including the current one, oldest first.
 fn last_months(today: NaiveDate, months: u8) -> Vec<NaiveDate> {
     let this = today.with_day(1).unwrap_or(today);
     (0..u32::from(months))

@@ -58,6 +58,7 @@ pub struct VersionReadiness {
     pub providers: Vec<ProviderUse>,
 }
 
+/// Serialises a date, or null.
 fn optional_date<S: Serializer>(
     date: &Option<NaiveDate>,
     serializer: S,
@@ -216,11 +217,11 @@ pub struct NewerUse {
 pub enum Removal {
     /// The newest version; all others migrate to it.
     Newest,
-    /// Unknown: the report covers only one provider.
+    /// Not known, because the report covers only one provider.
     NotLookedAt,
     /// A provider used the version on the days of the report.
     InUse,
-    /// Unknown: counts begin after the first day of the report.
+    /// Not known, because counts begin after the first day of the report.
     CountedTooShortly,
     /// No provider used the version.
     Possible,
@@ -247,7 +248,7 @@ fn first_kept(today: NaiveDate) -> NaiveDate {
 }
 
 impl VersionReadiness {
-    /// Loads who used the version in the last days including today: all providers, or one.
+    /// Loads the use of the version in the last `days` including today, by all providers or by one.
     ///
     /// # Errors
     ///
@@ -331,16 +332,18 @@ impl ProviderUse {
         self.newer.iter().map(|newer| newer.requests).sum()
     }
 
-    /// The sort key of the progress: the share of accepted writes; equal shares are compared by
-    /// requests to newer versions.
+    /// The sort key of the progress: the percentage of accepted writes, or -1 if no write was
+    /// checked. Equal percentages are sorted by the share of requests to newer versions.
     fn progress(&self) -> f64 {
         let newer = self.newer_requests() as f64;
-        self.writes.percent.unwrap_or(-1.0) + newer / (newer + self.requests as f64 + 1.0) / 100.0
+        let newer_share = newer / (newer + self.requests as f64 + 1.0);
+        // Percentages differ by at least 0.1, so a hundredth of the share only sorts equal ones.
+        self.writes.percent.unwrap_or(-1.0) + newer_share / 100.0
     }
 }
 
 impl OwnReadiness {
-    /// Loads how the session's provider used the version in the last days including today.
+    /// Loads the use of the version by the session's provider in the last `days` including today.
     ///
     /// # Errors
     ///
@@ -367,8 +370,8 @@ impl OwnReadiness {
         Ok(known.readiness(served, newest, since, until).into())
     }
 
-    /// Loads the reports of all versions before the newest one that the provider used in these
-    /// days, oldest first.
+    /// Loads the reports of the versions that the session's provider used in the last `days`
+    /// including today, oldest first and without the newest version.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ impl UsageRecorder {
         usage.count(&counted, &observation.names);
     }
 
-    /// Queues an accepted write for a shadow check.
+    /// Queues a write for a shadow check, if it was accepted and carried out now.
     pub fn check(
         self,
         shadow: &ShadowChecks,

@@ -141,7 +141,7 @@ impl Report {
             .into_iter()
             .filter_map(|total| Some(Line::new(tokens.get(&total.token_id)?, total, versions)))
             .collect();
-        lines.sort_by(|one, other| one.place().cmp(&other.place()));
+        lines.sort_by(|one, other| one.sort_key().cmp(&other.sort_key()));
         Self {
             since,
             total: Total::from_lines(&lines),
@@ -151,6 +151,7 @@ impl Report {
 }
 
 impl Line {
+    /// The line of a stored count.
     fn new(token: &TokenRecord, total: UsageTotal, versions: &Versions) -> Self {
         let UsageTotal {
             version,
@@ -182,8 +183,8 @@ impl Line {
         }
     }
 
-    /// The sort key. Versions are sorted by age instead of their text.
-    fn place(&self) -> (&str, &str, i64, Option<Label>, &str, &str, Option<&str>) {
+    /// The sort key of a line. Versions are sorted by age, not by their text.
+    fn sort_key(&self) -> (&str, &str, i64, Option<Label>, &str, &str, Option<&str>) {
         let label = self.version.parse().ok();
         (
             &self.provider,
@@ -198,7 +199,9 @@ impl Line {
 }
 
 impl Total {
+    /// The sums of the lines of a report.
     fn from_lines(lines: &[Line]) -> Self {
+        // Lines about names repeat requests that other lines count.
         let whole = || lines.iter().filter(|line| line.kind != Kind::ForeignName);
         let ending = whole().filter(|line| line.kind == Kind::DeprecatedEndpoint);
         Self {
@@ -248,7 +251,7 @@ fn deprecation(versions: &Versions, version: &str, endpoint: &str) -> Option<&'s
         .find(|gone| gone.endpoint.to_string() == endpoint)
 }
 
-/// Serialises a day in its JSON form.
+/// Serialises a day, such as `2026-11-28`.
 pub(super) fn day<S: Serializer>(day: &NaiveDate, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(day)
 }
@@ -265,6 +268,7 @@ struct Last<'a> {
     last_request_id: &'a str,
 }
 
+/// Serialises the first request.
 fn first<S: Serializer>(seen: &Seen, serializer: S) -> Result<S::Ok, S::Error> {
     First {
         first_seen: timestamp(seen.at),

@@ -1,13 +1,13 @@
 //! The log of requests. It shows a provider its refused requests and the reasons: the endpoint, the
 //! status, and the codes and fields of problems. [`storage::observations::request_log`] stores it.
 //!
-//! Logged are only requests to an endpoint of a version with a valid token, and the sent rows of a
-//! file that a user uploads. The log contains no
-//! path or body, and only one value: the key of the record, unless the provider has switched that
-//! off. The only other text that clients can choose is the identifier of the request, within the
-//! form that [`http_kit::requests::request_id`] allows.
+//! The log contains only requests with a valid token to an endpoint of a version, and the sent rows
+//! of a file that a user uploads. The log contains no path or body, and only one value: the key of
+//! the record, unless the provider has switched that off. The only other text that clients can
+//! choose is the identifier of the request, within the form that
+//! [`http_kit::requests::request_id`] allows.
 //!
-//! Requests that write, and refused ones, also count in a run ([`runs`]).
+//! Requests that write, and refused requests, also count in a run ([`runs`]).
 //!
 //! Requests are added to a list in memory. A background task writes the list in small batches every
 //! few seconds and at shutdown, so requests never wait for the log. When the list is full:
@@ -15,8 +15,8 @@
 //! - Refused requests are dropped and counted.
 //! - Of accepted requests, only the newest of each provider are kept, so that a busy provider does
 //!   not write all its requests.
-//! - Of requests over the rate limit, only the first of each token are kept. They are all alike,
-//!   and a client in a loop would displace the rest.
+//! - Of requests over the rate limit, only the first of each token are kept. Otherwise the equal
+//!   requests of a client in a loop would displace all others.
 //!
 //! A killed program loses the unwritten requests.
 
@@ -57,13 +57,13 @@ pub use self::runs::RecordResult;
 const PAUSE: Duration = Duration::from_secs(5);
 /// The number of requests written or removed per job, so that other requests do not wait long.
 const BATCH: usize = 200;
-/// The number of locks. Providers are distributed over them.
+/// The number of locks for the requests in memory. Each provider belongs to one lock.
 const SHARDS: usize = 16;
-/// The surplus of a provider is removed after writing a hundredth of the limit, or
-/// [`Bounds::slack`] requests if that is more.
+/// The surplus of a provider is removed after each hundredth of its limit of stored requests, or
+/// after [`Bounds::slack`] requests if that is more.
 const SLACK: u32 = 100;
-/// The most runs of one provider in memory: a batch or an upload each, or the single requests of a
-/// token.
+/// The maximum number of runs of one provider in memory. A run is a batch, an upload, or the single
+/// requests of a token.
 const MAX_RUNS: usize = 1_000;
 /// Marks that the number of requests written before the start of this server is unknown.
 const UNKNOWN: u32 = u32::MAX;
@@ -122,6 +122,7 @@ pub struct ObservedRequest {
     pub record: Option<RecordKey>,
 }
 
+/// The requests of all providers in memory.
 #[derive(Debug)]
 struct Waiting {
     bounds: Bounds,
@@ -134,6 +135,7 @@ struct Waiting {
     flush: tokio::sync::Mutex<()>,
 }
 
+/// The requests of one provider in memory.
 #[derive(Debug, Default)]
 struct OfProvider {
     refused: Vec<Observed>,
@@ -143,13 +145,14 @@ struct OfProvider {
     runs: HashMap<OpenRunKey, OpenRun>,
 }
 
-/// Everything in memory, each with its provider.
+/// The runs and requests taken out of memory, each with the number of its provider.
 #[derive(Debug, Default)]
 struct Taken {
     runs: Vec<(i64, OpenRunKey, OpenRun)>,
     requests: Vec<(i64, Observed)>,
 }
 
+/// A request in memory.
 #[derive(Debug)]
 struct Observed {
     at: DateTime<Utc>,
@@ -252,7 +255,7 @@ impl RequestLog {
             mut runs,
             mut requests,
         } = waiting.take();
-        // Counted first: each request refers to its run.
+        // Runs are written first, because each request refers to its run.
         while !runs.is_empty() {
             let rest = runs.split_off(runs.len().min(BATCH));
             if let Err(error) = waiting.write_runs(store, &runs).await {
@@ -280,7 +283,7 @@ impl RequestLog {
                 };
                 let given_up = given_up
                     .iter()
-                    .filter(|(_, one)| one.outcome() == Outcome::Refused)
+                    .filter(|(_, request)| request.outcome() == Outcome::Refused)
                     .count();
                 requests.extend(rest);
                 count_dropped(given_up + waiting.put_back(requests));
@@ -331,6 +334,7 @@ fn remove_lost(runs: &[(i64, OpenRunKey, OpenRun)], requests: &mut Vec<(i64, Obs
     refused
 }
 
+/// Counts and logs refused requests that were not written to the log.
 fn count_dropped(requests: usize) {
     if requests > 0 {
         metrics::request_log_dropped().increment(u64::try_from(requests).unwrap_or(u64::MAX));
@@ -424,7 +428,7 @@ impl Waiting {
 
     /// Calls a function with the requests in memory of a provider, under their lock.
     fn with_provider<T>(&self, provider_id: i64, change: impl FnOnce(&mut OfProvider) -> T) -> T {
-        // Identifiers are never negative.
+        // Identifiers are never negative, so the conversion does not fail.
         let number = usize::try_from(provider_id).unwrap_or_default();
         let [first, ..] = &self.shards;
         let shard = self.shards.get(number % SHARDS).unwrap_or(first);
@@ -501,7 +505,7 @@ impl Waiting {
     fn put_back(&self, left: Vec<(i64, Observed)>) -> usize {
         let refused = left
             .into_iter()
-            .filter(|(_, one)| one.outcome() == Outcome::Refused);
+            .filter(|(_, request)| request.outcome() == Outcome::Refused);
         let kept = refused.map(|(provider, observed)| {
             self.with_provider(provider, |own| self.keep(own, observed))
         });
@@ -541,8 +545,9 @@ impl Waiting {
     ) -> Result<(), StorageError> {
         let runs: HashMap<_, _> = requests
             .iter()
-            .filter_map(|(provider, one)| Some(((*provider, one.run_key()?), one.at)))
+            .filter_map(|(provider, request)| Some(((*provider, request.run_key()?), request.at)))
             .collect();
+        // The store adds runs to the stored ones: empty counts only identify the runs.
         let entries = NewLogEntries {
             runs: runs
                 .iter()
@@ -550,7 +555,7 @@ impl Waiting {
                 .collect(),
             requests: requests
                 .iter()
-                .map(|(provider, one)| one.logged(*provider))
+                .map(|(provider, request)| request.logged(*provider))
                 .collect(),
         };
         store
@@ -560,6 +565,8 @@ impl Waiting {
         Ok(())
     }
 
+    /// Counts written requests by provider and outcome. A new count starts at its maximum, because
+    /// the number of requests written before the start of this server is unknown.
     fn count_written(&self, requests: &[(i64, Observed)]) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         for (provider, observed) in requests {
@@ -590,6 +597,7 @@ impl Waiting {
                 let remove = move |session: &mut Session<'_>| {
                     session.remove_surplus_requests(provider, outcome, newest, most)
                 };
+                // One batch per transaction, until a batch is incomplete.
                 while store.write::<_, StorageError>(remove).await? >= BATCH {}
             }
             self.written

@@ -1,11 +1,11 @@
 //! Shadow checks: a background thread tries accepted writes of older versions in the newest one and
 //! counts the results.
 //!
-//! A configurable share of the writes is checked. The job of such a write keeps the state it has
+//! A configurable share of the writes is checked. The job of such a write keeps the state that it
 //! found, including the trainee before the write, because the newest version must decide on the
-//! same state ([`version_tools::shadow`]); the stored record already contains the write. After the
-//! reply the write enters a bounded queue, which one thread processes. A write is dropped when the
-//! queue is full, or when the program is killed. Only counts are stored ([`crate::counts`]).
+//! same state ([`version_tools::shadow`]). The stored record already contains the write. After the
+//! reply, the write enters a bounded queue, which one thread processes. A write is dropped if the
+//! queue is full, or if the program is killed. Only counts are stored ([`crate::counts`]).
 //!
 //! Limits of the checks:
 //!
@@ -40,8 +40,9 @@ struct Running {
     newest: &'static Served,
     /// The share of writes to check, in percent.
     share: u8,
-    /// Selects the writes to check.
+    /// Hashes the number of a write, to select the writes to check.
     lot: RandomState,
+    /// The number of writes that `lot` has hashed.
     drawn: AtomicU64,
     queue: mpsc::Sender<Message>,
     dropped: AtomicU64,
@@ -91,7 +92,7 @@ impl ShadowChecks {
                 while let Some(message) = waiting.blocking_recv() {
                     match message {
                         Message::Check(write) => perform(*write, newest, lists, &usage),
-                        // The waiting task may have been cancelled.
+                        // A failure is ignored: the waiting task may have been cancelled.
                         Message::Drain(drained) => drop(drained.send(())),
                     }
                 }
@@ -115,7 +116,8 @@ impl ShadowChecks {
         self.0.is_some()
     }
 
-    /// Whether to check the next write of the version.
+    /// Whether to check the next write of the version. Selects the configured share at random;
+    /// false for the newest version, and if checks are off.
     #[must_use]
     pub fn samples(&self, served: &Served) -> bool {
         let is_older =
@@ -152,7 +154,8 @@ impl ShadowChecks {
 }
 
 impl Running {
-    /// Whether the next write belongs to the share.
+    /// Whether the next write belongs to the share. The hash of its number decides, like a random
+    /// number.
     fn draws(&self) -> bool {
         let number = self.drawn.fetch_add(1, Ordering::Relaxed);
         self.lot.hash_one(number) % 100 < u64::from(self.share)

@@ -1,7 +1,7 @@
-//! What a provider can learn of itself with its token: who it is, what it requested, and what of
-//! that the newest version would refuse or lose.
+//! The endpoints that show a provider its own data: its account, its requests, and those that the
+//! newest version would refuse or whose values it would lose.
 //!
-//! All of it is read through the session of the provider, which leads to no other one.
+//! The session of the provider reads all data, and cannot read that of other providers.
 
 use actix_web::http::StatusCode;
 use adapter_kit::compose::Data;
@@ -17,7 +17,7 @@ use crate::error::ApiError;
 use crate::request::{HandlerContext, query};
 use crate::response::ApiResponse;
 
-/// Who asks.
+/// The provider and the token of a request.
 #[derive(Serialize)]
 struct Account<'a> {
     provider: Provider<'a>,

@@ -1,5 +1,5 @@
-//! The changes of all trainees of a provider: an addition of this service, for those who keep a
-//! copy.
+//! The changes of all trainees of a provider, for clients that keep a copy: an addition of this
+//! service.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::LINK;
@@ -17,18 +17,19 @@ use crate::request::HandlerContext;
 use crate::request::query::{self, FilterErrors};
 use crate::response::ApiResponse;
 
-/// What the cursors of the changes are for.
+/// The scope of the cursors of changes, so that cursors of lists are refused.
 const SCOPE: &str = "changes";
 
+/// The object that describes the position of a reply among all changes.
 #[derive(Serialize)]
 struct Meta {
-    /// What to ask for next.
+    /// The cursor for the next request.
     after: String,
-    /// Whether there is more already.
+    /// Whether further changes are already available.
     has_more: bool,
 }
 
-/// What is wrong with a cursor that does not open.
+/// The problem of a cursor that cannot be opened.
 const NO_CURSOR: &str = "is not a cursor of these changes: it is damaged, or of another version or provider; begin again \
                          without it";
 
@@ -65,7 +66,7 @@ pub(super) fn list(
     let write = |change: &Change, out: &mut Vec<u8>| write(request, change, out);
     let reply = ApiResponse::entries(StatusCode::OK, &page.changes, write, "meta", |written| {
         let (place, has_more) = page.position_after(written);
-        // Who is up to date keeps the cursor, and is not given another one each time.
+        // Without new changes, the client gets its own cursor back instead of a new one.
         cursor = match query
             .after
             .as_ref()
@@ -97,8 +98,8 @@ pub(super) fn list(
     ))
 }
 
-/// `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`; of a trainee that was removed,
-/// nothing more is shown.
+/// Writes a change as `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`. For a removed
+/// trainee, `trainee` is null.
 fn write(request: &HandlerContext<'_>, change: &Change, out: &mut Vec<u8>) -> Result<(), ApiError> {
     let id = &change.trainee_id;
     let at = change.discarded_at.map(iso_8601::timestamp);

@@ -1,8 +1,8 @@
 //! Lists of trainees (contract, section 4.2).
 //!
-//! A page is found by its number, or by a cursor, which is an addition of this service. Each page
-//! links to the next one by a cursor: a client that follows the links misses no trainee, even if
-//! trainees change between the pages.
+//! A client requests a page by its number or by a cursor, which is an addition of this service.
+//! Each page links to the next one by a cursor: a client that follows the links misses no trainee,
+//! even if trainees change between the pages.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::LINK;
@@ -20,12 +20,13 @@ use crate::request::HandlerContext;
 use crate::request::query::{self, FilterErrors, ListQuery};
 use crate::response::ApiResponse;
 
-/// What is wrong with the size of a page whose nested records fill the largest reply.
+/// The problem of `per_page` if the trainees with nested records exceed the maximum reply size.
 const TOO_MANY_NESTED: &str = "is too many for trainees with so many nested records; ask for fewer";
 
-/// Where the page stands among the others. A page that was reached by a cursor has no counts: what
-/// changes during the reading is not counted.
+/// The object that describes a page of a list. A page by cursor has no counts, because trainees may
+/// change while the client reads the pages.
 struct Meta<'a> {
+    /// The names of the members in the version, in their order.
     members: &'a [(&'static str, PageMember)],
     counts: Option<Counts>,
     per_page: i64,
@@ -33,6 +34,7 @@ struct Meta<'a> {
     next: Option<String>,
 }
 
+/// The number of a page, and the numbers of pages and trainees in the list.
 struct Counts {
     number: i64,
     pages: i64,
@@ -73,7 +75,7 @@ pub(super) fn list(
     )
     .map_err(ApiError::Filters)?;
     let reply = match &query.cursor {
-        Some(cursor) => page_behind(session, request, &query, cursor)?,
+        Some(cursor) => page_after(session, request, &query, cursor)?,
         None => numbered_page(session, request, &query)?,
     };
     Ok(reply.with_warnings(
@@ -83,6 +85,7 @@ pub(super) fn list(
     ))
 }
 
+/// The reply with the page that has the number in the query, and its links.
 fn numbered_page(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -95,6 +98,7 @@ fn numbered_page(
     }
     let counts = Counts {
         number: listing.page,
+        // Rounded up.
         pages: (found.total + listing.per_page - 1) / listing.per_page,
         total: found.total,
     };
@@ -115,7 +119,8 @@ fn numbered_page(
     Ok(links.write(reply, previous, next))
 }
 
-fn page_behind(
+/// The reply with the page that begins after a cursor, and its links.
+fn page_after(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
     query: &ListQuery,
@@ -139,6 +144,8 @@ fn page_behind(
     Ok(links.write(reply, None, next))
 }
 
+/// The reply with a page of trainees. `counts` is `None` for a page by cursor, and `next` is the
+/// address of the next page.
 fn page(
     request: &HandlerContext<'_>,
     query: &ListQuery,
@@ -159,14 +166,15 @@ fn page(
     };
     let trainees: Vec<_> = trainees
         .iter()
-        .map(|one| one.read(nested))
+        .map(|document| document.read(nested))
         .collect::<Result<_, _>>()?;
     let views = trainees
         .iter()
-        .map(|one| View::in_list(request.version(), one, request.lists, query.included));
+        .map(|trainee| View::in_list(request.version(), trainee, request.lists, query.included));
     if query.included.is_empty() {
         return Ok(ApiResponse::page(StatusCode::OK, views, (name, &meta))?);
     }
+    // Nested records can make a page larger than the largest reply: then the request is refused.
     let views: Vec<_> = views.collect();
     let write =
         |view: &View<'_, _>, out: &mut Vec<u8>| view.write(out).map_err(ApiError::unwritable);
@@ -186,13 +194,14 @@ struct Links {
     ukprn: String,
     version: String,
     path: String,
-    /// The filters and the order of the list, each of them also where it was left out.
+    /// The filters and the order of the list as a query, including defaults.
     filters: String,
-    /// Adds the trainees of a page.
+    /// The filters, the size of a page and the included nested lists, as a query.
     query: String,
 }
 
 impl Links {
+    /// The links of the list with this query.
     fn new(session: &ProviderSession<'_>, request: &HandlerContext<'_>, query: &ListQuery) -> Self {
         let ListQuery {
             listing, included, ..
@@ -222,6 +231,7 @@ impl Links {
         }
     }
 
+    /// The scope of the list's cursors: they are valid only for this provider, version and filters.
     fn scope(&self) -> CursorScope<'_> {
         CursorScope {
             ukprn: &self.ukprn,
@@ -230,7 +240,7 @@ impl Links {
         }
     }
 
-    /// The address of a page.
+    /// The address of a page of the list, with further parameters that select the page.
     fn page_address(&self, parameters: &[(&str, &str)]) -> String {
         let query = form_urlencoded::Serializer::new(self.query.clone())
             .extend_pairs(parameters)
@@ -238,6 +248,7 @@ impl Links {
         format!("{}?{query}", self.path)
     }
 
+    /// The address of the page that begins after a cursor.
     fn to_cursor(
         &self,
         request: &HandlerContext<'_>,
@@ -247,6 +258,8 @@ impl Links {
         Ok(self.page_address(&[("cursor", &cursor)]))
     }
 
+    /// Adds the header `Link` with the addresses of the first page and, if given, of the previous
+    /// and the next page.
     fn write(
         &self,
         reply: ApiResponse,
@@ -259,14 +272,8 @@ impl Links {
             (next, "next"),
         ];
         let link = |(address, relation)| Some(format!("<{}>; rel=\"{relation}\"", address?));
-        reply.with(
-            LINK.as_str(),
-            pages
-                .into_iter()
-                .filter_map(link)
-                .collect::<Vec<_>>()
-                .join(", "),
-        )
+        let links: Vec<_> = pages.into_iter().filter_map(link).collect();
+        reply.with(LINK.as_str(), links.join(", "))
     }
 }
 

@@ -1,6 +1,6 @@
-//! The endpoints of the records nested in a trainee: list, show, add, change and remove one.
+//! The endpoints of the records nested in a trainee: list, show, add, change and remove.
 //!
-//! They are parts of the trainee's record, so each write is a change of the trainee.
+//! Nested records are parts of the trainee's record, so each write changes the trainee.
 
 use actix_web::http::StatusCode;
 use adapter_kit::endpoint::ReplyBody;
@@ -25,7 +25,7 @@ pub(super) trait NestedEndpoints: WireNested + ReadableRecord + Editable {}
 
 impl<R: WireNested + ReadableRecord + Editable> NestedEndpoints for R {}
 
-/// The school that the request names, or that the stored record is in.
+/// Loads the school that the request names, or otherwise the school of the stored record.
 fn organisations<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     sent: &ParsedRecord<R>,
@@ -34,17 +34,18 @@ fn organisations<R: NestedEndpoints>(
     let Some(school) = R::SCHOOL else {
         return Ok(Organisations::default());
     };
-    let stored = || Some(stored?.stored(school.urn).as_text()?.to_owned());
-    let urns: Vec<String> = sent.text(school.urn).or_else(stored).into_iter().collect();
+    let stored_urn = || Some(stored?.stored(school.urn).as_text()?.to_owned());
+    let urn = sent.text(school.urn).or_else(stored_urn);
+    let urns: Vec<String> = urn.into_iter().collect();
     Ok(session.organisations(&urns, &[], &[])?)
 }
 
-/// The record as the version shows it.
+/// The record in the form of the request's version.
 fn view<'a, R: NestedEndpoints>(record: &'a R, request: &'a HandlerContext<'_>) -> View<'a, R> {
     View::new(request.version(), record, request.lists)
 }
 
-/// `GET` of all.
+/// `GET` of all records of a kind.
 pub(super) fn list<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -60,7 +61,7 @@ pub(super) fn list<R: NestedEndpoints>(
     )?)
 }
 
-/// `GET` of one.
+/// `GET` of one record.
 pub(super) fn show<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -73,7 +74,7 @@ pub(super) fn show<R: NestedEndpoints>(
     )?))
 }
 
-/// `POST`
+/// `POST`: adds a record to a trainee.
 pub(super) fn create<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -104,7 +105,7 @@ pub(super) fn create<R: NestedEndpoints>(
     })?;
     let shown = show_one(request.success_status(), request, record)?;
     let reply = if matches!(request.endpoint.row().reply, ReplyBody::NestedList(_)) {
-        // The entity tag is that of the record, which has its own path.
+        // The reply is a list, but its entity tag is that of the record at the record's own path.
         let list = ApiResponse::records(
             request.success_status(),
             std::iter::once(view(record, request)),
@@ -116,7 +117,7 @@ pub(super) fn create<R: NestedEndpoints>(
     Ok(reply.with_notices(request.version(), &decision.notices))
 }
 
-/// `PUT` and `PATCH`
+/// `PUT` and `PATCH`: changes a record.
 pub(super) fn update<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -141,17 +142,18 @@ pub(super) fn update<R: NestedEndpoints>(
         let record = &decision.record;
         require_distinct(request, &trainee, record)?;
         write(session, request, trainee, |records: &mut Vec<R>| {
-            records
-                .iter_mut()
-                .filter(|known| known.id() == record.id())
-                .for_each(|known| known.clone_from(record));
+            for known in records {
+                if known.id() == record.id() {
+                    known.clone_from(record);
+                }
+            }
         })?;
     }
     let reply = request.with_etag(show_one(StatusCode::OK, request, &decision.record)?);
     Ok(reply.with_notices(request.version(), &decision.notices))
 }
 
-/// `DELETE`
+/// `DELETE`: removes a record, and returns the changed trainee.
 pub(super) fn delete<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -167,7 +169,11 @@ pub(super) fn delete<R: NestedEndpoints>(
     Ok(request.with_etag(show_trainee(StatusCode::OK, request, &changed)?))
 }
 
-/// The record of the path.
+/// The nested record in the path.
+///
+/// # Errors
+///
+/// [`Missing::Nested`] if the trainee has no such record.
 fn one<'a, R: NestedEndpoints>(
     trainee: &'a StoredTrainee,
     request: &HandlerContext<'_>,
@@ -179,7 +185,7 @@ fn one<'a, R: NestedEndpoints>(
         .ok_or(ApiError::NotFound(Missing::Nested(R::NAME)))
 }
 
-/// Refuses a record that the trainee has already.
+/// Fails if the trainee has another record that equals this one.
 fn require_distinct<R: NestedEndpoints>(
     request: &HandlerContext<'_>,
     trainee: &StoredTrainee,
@@ -204,8 +210,8 @@ fn require_distinct<R: NestedEndpoints>(
     })
 }
 
-/// Changes the records of a trainee, unless the request is only tried out, and gives the trainee as
-/// it is then.
+/// Changes the nested records of a trainee, and returns the changed trainee. Stores it unless the
+/// request is only validated.
 fn write<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -221,7 +227,7 @@ fn write<R: NestedEndpoints>(
     Ok(changed)
 }
 
-/// A response with one record.
+/// A reply that shows one nested record.
 fn show_one<R: NestedEndpoints>(
     status: StatusCode,
     request: &HandlerContext<'_>,

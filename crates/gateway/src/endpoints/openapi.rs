@@ -11,7 +11,7 @@ use version_tools::openapi::{self, Profile};
 use crate::error::ApiError;
 use crate::state::GatewayState;
 
-/// Returns a document of a version; needs no token.
+/// Answers a request for an OpenAPI document of a version; needs no token.
 #[must_use]
 pub fn answer(
     served: &Served,

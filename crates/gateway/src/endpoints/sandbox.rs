@@ -1,7 +1,7 @@
-//! What a test run needs in a sandbox: it begins without trainees, and takes each of them to every
-//! state, without an operator.
+//! Endpoints for tests in a sandbox: they discard all trainees of a provider, and perform a
+//! trainee's next step without an operator.
 //!
-//! The router leaves these endpoints out in production.
+//! The router omits these endpoints in production.
 
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,14 @@ use crate::error::ApiError;
 use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 
-/// The trainees that one request discards at most, in one transaction.
+/// The maximum number of trainees that one request discards, in one transaction.
 const MOST_DISCARDED: i64 = 1_000;
 
-/// For how long one request discards trainees: on a distant database each takes a while, and a
-/// transaction has its time.
+/// The maximum time for discarding trainees in one request. On a distant database each trainee
+/// takes a while, and the duration of a transaction is limited.
 const TIME_TO_DISCARD: Duration = Duration::from_secs(3);
 
-/// What became of the trainees.
+/// The numbers of discarded and of remaining trainees.
 #[derive(Serialize)]
 struct Discarded {
     discarded: usize,
@@ -39,7 +39,7 @@ pub(super) fn reset(
     let visible = session.visible_trainees(MOST_DISCARDED)?;
     let (mut discarded, begun) = (visible.trainees.len(), Instant::now());
     if !request.validates_only() {
-        // A request of before must not be answered from memory with a trainee who is gone.
+        // A repeated earlier request must not get a stored reply that shows a discarded trainee.
         session.forget_replies()?;
         for (number, trainee) in visible.trainees.iter().enumerate() {
             if begun.elapsed() > TIME_TO_DISCARD {
@@ -47,7 +47,7 @@ pub(super) fn reset(
                 break;
             }
             session.come_after_change(trainee);
-            // Only a draft is refused, and no draft is visible.
+            // The reset refuses only drafts, and drafts are not visible.
             let decision = commands::registry::reset(&trainee.record, session.change_date())
                 .map_err(|_| no_next_step(&trainee.record))?;
             session.update_trainee(trainee, &decision.record)?;
@@ -81,7 +81,7 @@ pub(super) fn advance_trainee(
     };
     let mut record = decision.record;
     if request.validates_only() {
-        // The number that would be issued is drawn when it is.
+        // Not the new TRN: another one will be drawn when the step is performed.
         record.trn.clone_from(&stored.record.trn);
     } else {
         session.update_trainee(&stored, &record)?;
@@ -89,7 +89,7 @@ pub(super) fn advance_trainee(
     Ok(request.with_etag(show_trainee(StatusCode::OK, request, &record)?))
 }
 
-/// The state does not allow what the registry does next.
+/// The error for a trainee whose state has no next step.
 fn no_next_step(trainee: &Trainee) -> ApiError {
     let state = trainee.state_or_draft();
     ApiError::Invalid(vec![Problem::at(

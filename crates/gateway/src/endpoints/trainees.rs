@@ -42,11 +42,8 @@ pub(super) fn create(
     let sent = with_data(request.read::<Trainee>()?)?;
     request.observer.identify(sent_key(&sent));
     let organisations = mentioned(session, &sent)?;
-    let identifiers = request.identifiers(
-        1 + for_each_nested!(count(&sent.nested))
-            .into_iter()
-            .sum::<usize>(),
-    )?;
+    let nested_records: usize = for_each_nested!(count(&sent.nested)).into_iter().sum();
+    let identifiers = request.identifiers(1 + nested_records)?;
     let origin = CreationContext {
         now: session.change_date(),
         ukprn: &session.provider().ukprn.clone(),
@@ -101,7 +98,11 @@ pub(super) fn update(
     Ok(reply.with_notices(version, &decision.notices))
 }
 
-/// The trainee of the path, to be shown.
+/// The trainee in the path, as a document to show.
+///
+/// # Errors
+///
+/// [`Missing::Trainee`] if the provider has no such trainee.
 pub(super) fn find_to_show(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -111,7 +112,11 @@ pub(super) fn find_to_show(
         .ok_or(ApiError::NotFound(Missing::Trainee))
 }
 
-/// The trainee of the path.
+/// The trainee in the path.
+///
+/// # Errors
+///
+/// [`Missing::Trainee`] if the provider has no such trainee.
 pub(super) fn find(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -123,7 +128,7 @@ pub(super) fn find(
     Ok(stored)
 }
 
-/// The trainee of the path, unless it is not what the client takes it for.
+/// The trainee in the path, if it meets `If-Match` and `If-None-Match`.
 pub(super) fn find_matching(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -133,7 +138,7 @@ pub(super) fn find_matching(
     Ok(stored)
 }
 
-/// Returns the trainee unless the version refuses to change it.
+/// Returns the trainee unless the rules of the version forbid changes in its state.
 pub(super) fn to_change(
     stored: StoredTrainee,
     request: &HandlerContext<'_>,
@@ -143,7 +148,7 @@ pub(super) fn to_change(
     Ok(stored)
 }
 
-/// A reply with a trainee and its nested records.
+/// A reply that shows a trainee with its nested records.
 pub(super) fn show_trainee(
     status: StatusCode,
     request: &HandlerContext<'_>,
@@ -163,7 +168,7 @@ pub(super) fn show_trainee(
     )?)
 }
 
-/// What was sent, unless there was no `data`: then that is the only answer.
+/// Returns the parsed record. If the body has no `data`, fails with this problem only.
 pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRecord<R>, ApiError> {
     if lacks_data(&sent) {
         sent.problems.truncate(1);
@@ -194,7 +199,7 @@ fn sent_key(sent: &ParsedRecord<Trainee>) -> Option<RecordKey> {
     })
 }
 
-/// What the rules may know besides the record.
+/// The data that rules use besides the record.
 pub(super) fn context<'a>(
     session: &ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -216,11 +221,11 @@ fn count<R: NestedRecord>(nested: &NestedRecords<Sent>) -> usize {
 
 /// The URNs of the schools that the nested records of a kind are in.
 fn school_urns<R: NestedRecord>(nested: &NestedRecords<Sent>) -> Vec<String> {
-    let of_record = |sent: &ParsedRecord<R>| sent.text(R::SCHOOL?.urn);
-    R::in_nested(nested).iter().filter_map(of_record).collect()
+    let school_urn = |sent: &ParsedRecord<R>| sent.text(R::SCHOOL?.urn);
+    R::in_nested(nested).iter().filter_map(school_urn).collect()
 }
 
-/// The schools and training partners that the request mentions.
+/// Loads the schools and training partners that the request mentions.
 fn mentioned(
     session: &mut ProviderSession<'_>,
     sent: &ParsedRecord<Trainee>,
@@ -241,6 +246,8 @@ fn mentioned(
     Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)
 }
 
+/// The error of a registration that equals existing trainees. Names the matching fields, and
+/// contains these trainees.
 fn duplicate(
     session: &ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -249,14 +256,16 @@ fn duplicate(
 ) -> Result<ApiError, ApiError> {
     let existing: Vec<_> = existing
         .iter()
-        .map(|one| one.read(Nested::With))
+        .map(|document| document.read(Nested::With))
         .collect::<Result<_, _>>()?;
     let data: Vec<_> = existing
         .iter()
-        .map(|one| View::trainee(request.version(), one, request.lists))
+        .map(|trainee| View::trainee(request.version(), trainee, request.lists))
         .collect();
     let message = "this trainee is already present".to_owned();
-    let records = existing.iter().map(|one| one as &dyn Stored<Trainee>);
+    let records = existing
+        .iter()
+        .map(|trainee| trainee as &dyn Stored<Trainee>);
     let fields = matched_fields(trainee, records, session.today());
     Ok(ApiError::Duplicate {
         message,

@@ -1,5 +1,5 @@
-//! `GET /api/versions`: which versions there are, how long they last, and where to read about them
-//! (contract, section 9.5). Needs no token.
+//! `GET /api/versions`: lists all versions with their dates and documents (contract, section 9.5).
+//! Needs no token.
 
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -33,7 +33,7 @@ struct Listed {
     links: Links,
 }
 
-/// Where to find a version and what is written about it; null where there is nothing.
+/// The addresses of a version and its documents; null for those that do not exist.
 #[derive(Debug, Default, Serialize)]
 struct Links {
     #[serde(rename = "self")]
@@ -46,11 +46,11 @@ struct Links {
     migration_guide: Option<String>,
 }
 
-/// Returns the list; needs no token.
+/// Returns the list of versions; needs no token.
 ///
 /// # Errors
 ///
-/// When it cannot be written, which does not happen.
+/// If the list cannot be written as JSON, which does not happen.
 pub fn answer(state: &GatewayState, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
     let list = state
         .contents
@@ -66,7 +66,7 @@ pub fn answer(state: &GatewayState, request: &HttpRequest) -> Result<HttpRespons
     Ok(list.response(request, &headers))
 }
 
-/// The list, newest first.
+/// The list as JSON, newest version first.
 fn list(versions: &Versions) -> Result<Vec<u8>, ApiError> {
     let mut listed: Vec<(Label, Listed)> = versions
         .iter()
@@ -87,6 +87,7 @@ fn list(versions: &Versions) -> Result<Vec<u8>, ApiError> {
     serde_json::to_vec(&Data { data: listed }).map_err(ApiError::unwritable)
 }
 
+/// The entry of a version that is served.
 fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
     let label = version.label;
     Listed {
@@ -122,7 +123,8 @@ fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
     }
 }
 
-/// Clients of a removed version should not move to the version that ends next.
+/// The entry of a removed version. Its successor is the newest version, not the next one, which
+/// will be removed next.
 fn removed_version(removed: &Removed, versions: &Versions) -> Listed {
     Listed {
         label: removed.label.to_string(),
@@ -141,7 +143,7 @@ fn removed_version(removed: &Removed, versions: &Versions) -> Listed {
     }
 }
 
-/// The way to the newest version, for all others.
+/// The address of the migration guide to the newest version; `None` for the newest version.
 fn migration_guide(label: Label, versions: &Versions) -> Option<String> {
     let newest = versions.newest()?.version.label;
     (newest != label).then(|| paths::migration_guide(label, newest))

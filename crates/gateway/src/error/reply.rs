@@ -1,5 +1,5 @@
-//! The only place where an error of the API becomes a reply: the status from one match, the body in
-//! one envelope. The pages of the settings have their own (`PageError`).
+//! The only place where an error of the API becomes a reply. One `match` sets the status of each
+//! error. The settings pages have their own errors (`PageError`).
 
 use std::fmt::Display;
 
@@ -26,7 +26,7 @@ use crate::deprecation;
 use crate::request::idempotency_key::MalformedKey;
 use crate::response::ApiResponse;
 
-/// The error of a request that was understood and cannot be done.
+/// The error of a request that was understood but cannot be carried out.
 const UNPROCESSABLE: &str = "UnprocessableEntity";
 /// The error of a request that conflicts with an existing record.
 const CONFLICT: &str = "Conflict";
@@ -34,12 +34,12 @@ const CONFLICT: &str = "Conflict";
 const DUPLICATE_FIELDS: &str = "duplicate-fields";
 /// The error of a request beyond a rate limit.
 const TOO_MANY_REQUESTS: &str = "TooManyRequests";
-/// When a client may try again after a passing failure, in seconds.
+/// Seconds until a client may try again after a temporary failure.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
 impl ApiError {
-    /// The reply to the client of a version. What is ours or the operator's is logged here, once,
-    /// without personal data.
+    /// The reply to the client of a version. Failures of the service are logged here, once, without
+    /// personal data.
     #[must_use]
     pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
         let problem_form = served.version.wire.problems;
@@ -53,31 +53,31 @@ impl ApiError {
             ErrorBody::List(Errors::from_problems(served, lists, problems))
         };
         let reply = ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, body).in_form(problem_form);
-        match problems
-            .split_first()
-            .map(|(first, others)| (first.kind.code(), others))
-        {
-            Some((code, others)) if others.iter().all(|other| other.kind.code() == code) => reply
-                .with(
-                    LINK.as_str(),
-                    links::help(served.version.label, code.name()),
-                ),
-            Some(_) | None => reply,
+        let Some((first, others)) = problems.split_first() else {
+            return reply;
+        };
+        // The link leads to the page about a code, so all problems must have the same code.
+        let code = first.kind.code();
+        if others.iter().any(|other| other.kind.code() != code) {
+            return reply;
         }
+        let help = links::help(served.version.label, code.name());
+        reply.with(LINK.as_str(), help)
     }
 
-    /// The reply to a client of no version in particular.
+    /// The reply to a request without a version.
     #[must_use]
     pub fn response_without_version(self) -> ApiResponse {
         self.response(ProblemForm::Errors)
     }
 
-    /// The reply to a client of a version with this form of errors.
+    /// The reply in the form of errors that a version uses.
     #[must_use]
     pub fn response(self, form: ProblemForm) -> ApiResponse {
         self.into_reply().in_form(form)
     }
 
+    /// The status, headers and body of each error.
     fn into_reply(self) -> ErrorReply {
         match self {
             Self::Unauthorized(failure) => ErrorReply::new(StatusCode::UNAUTHORIZED, ErrorBody::Unauthorized)
@@ -206,6 +206,7 @@ impl ApiError {
     }
 }
 
+/// The reply to a request with an unusable body.
 fn body_reply(error: BodyError) -> ErrorReply {
     match error {
         BodyError::TooLarge { max } => one(
@@ -271,7 +272,7 @@ impl Missing {
     }
 }
 
-/// The reply of a server that has no memory left for a reply.
+/// The reply if there is no memory left for another large reply.
 #[must_use]
 pub fn no_memory() -> HttpResponse {
     ApiError::NoMemory(NoMemory)
@@ -279,19 +280,19 @@ pub fn no_memory() -> HttpResponse {
         .into()
 }
 
-/// Logs why a request is answered as it is, with its identifier.
+/// Logs the reason for a reply, with the identifier of the current request.
 fn log_reply(level: Level, reason: impl Display) {
     let request_id = request_id::for_the_log();
     log::log!(level, request_id; "{reason}");
 }
 
-/// The reply to a request that can be done later, for a reason that is logged.
+/// The reply to a request that the client can repeat later. Logs the reason.
 fn refuse_busy(level: Level, reason: impl Display) -> ErrorReply {
     log_reply(level, reason);
     busy_for(RETRY_AFTER_SECONDS)
 }
 
-/// The reply to a request that the client can repeat after a number of seconds.
+/// The reply to a request that the client can repeat after `seconds`.
 fn busy_for(seconds: u64) -> ErrorReply {
     one(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -301,11 +302,12 @@ fn busy_for(seconds: u64) -> ErrorReply {
     .with(RETRY_AFTER.as_str(), seconds.to_string())
 }
 
+/// A reply with one error.
 fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> ErrorReply {
     ErrorReply::new(status, ErrorBody::one(error, message))
 }
 
-/// A reply with an error, before the version writes it.
+/// An error reply before its body is written in the form of the version.
 struct ErrorReply {
     status: StatusCode,
     headers: Vec<(&'static str, String)>,
@@ -335,6 +337,7 @@ impl ErrorReply {
         }
     }
 
+    /// Writes the body in the form of the version.
     fn in_form(self, form: ProblemForm) -> ApiResponse {
         let reply = ApiResponse::error(
             self.status,
@@ -352,7 +355,7 @@ impl ErrorReply {
     }
 }
 
-/// The page as a reply. One that could not be written is reported like any internal error.
+/// The reply with an HTML page. If the page could not be written, the reply is an internal error.
 #[must_use]
 pub fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
     match html {

@@ -1,9 +1,8 @@
-//! Handles a batch: each item as a separate request, a few at once, and one reply with their
-//! results in order.
+//! Handles a batch: runs each item as a separate request, a few at once, and returns one reply with
+//! their results in order.
 //!
-//! What is done with an item is the handler's decision, in a transaction of the item. Nothing is
-//! kept of a batch: one that is sent again after it was interrupted finds by the keys of its items
-//! what was done.
+//! The handler processes each item in a separate transaction. A batch itself is not stored. If a
+//! client repeats an interrupted batch, the keys of the items show which items were carried out.
 
 use std::io::Write as _;
 
@@ -37,19 +36,20 @@ use crate::request::{ApiRequest, query};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
-/// The most items of a batch that are handled at once, so that it leaves room for others in the
-/// queue of writes.
+/// The maximum number of items of a batch that are handled at once, so that one batch does not fill
+/// the queue of writes.
 const ITEMS_AT_ONCE: usize = 8;
-/// The most problems that are reported of an item. Otherwise a body of ordinary size could have a
-/// reply that fits nowhere.
+/// The maximum number of problems reported for one item. Without it, a body of normal size could
+/// cause a reply that exceeds the memory budget.
 const MAX_PROBLEMS: usize = 100;
-/// What becomes of a key of the batch as a whole.
+/// The warning about an idempotency key of the batch as a whole.
 const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has a key";
 
-/// Handles a batch of requests for the endpoint, whose token was admitted. `remaining` is what was
-/// left of its limit, and becomes what is left.
+/// Handles a batch of requests for the endpoint, whose token was admitted. `remaining` is the rest
+/// of the token's rate limit, and is updated.
 ///
-/// The batch counts as one request. Each name of other versions in its items is observed once.
+/// In the usage counts, the batch counts as one request, and each name of another version in its
+/// items counts once.
 pub(crate) async fn handle(
     endpoint: Endpoint,
     state: &GatewayState,
@@ -64,7 +64,7 @@ pub(crate) async fn handle(
         query::require_known(request.refused_parameters()).map_err(ApiError::Filters)?;
         let (body, items) = request.batch_items(batch_form(headers))?;
         let requests = u32::try_from(items.len().div_ceil(PARTS_PER_REQUEST)).unwrap_or(u32::MAX);
-        // A reply that refuses the batch says itself what is left.
+        // If the batch is refused, the error contains the rest of the limit.
         *remaining = state
             .admission
             .count_batch(token, remaining.take(), requests)?;
@@ -88,7 +88,8 @@ pub(crate) async fn handle(
     (reply.await, observation)
 }
 
-/// Checks the token before anything is said of the batch: it may have ended since it was last used.
+/// Authenticates the token before any other reply to the batch, because the token may have expired
+/// or been revoked since it was last used. Records the use of the token if that is due.
 async fn authenticate(
     state: &GatewayState,
     token: &TokenDigest,
@@ -105,7 +106,7 @@ async fn authenticate(
     };
     let (valid, use_is_due) = state.store.look_up(job).await?;
     if use_is_due {
-        // Otherwise each item that is only tried out would do it.
+        // Otherwise each item that is only validated would record the use.
         record_token_use(
             state.store.clone(),
             token.clone(),
@@ -116,7 +117,7 @@ async fn authenticate(
     Ok(valid)
 }
 
-/// What the items of a batch have in common.
+/// The data that all items of a batch share.
 struct Batch<'a> {
     state: &'a GatewayState,
     /// The request for the batch, as it was received.
@@ -129,7 +130,7 @@ struct Batch<'a> {
     form: ErrorForm,
 }
 
-/// What the request log says of an item.
+/// The entry of the request log for an item.
 struct ItemLog {
     position: u32,
     status: StatusCode,
@@ -139,8 +140,10 @@ struct ItemLog {
 
 /// The reply to an item.
 struct ItemReply {
+    /// The idempotency key of the item; `None` if it is invalid.
     key: Option<String>,
     reply: ApiResponse,
+    /// The names of other versions in the item.
     names: Vec<&'static str>,
 }
 
@@ -172,7 +175,7 @@ impl Batch<'_> {
             }
         }
         body.extend_from_slice(b"]}");
-        // It may wait for its client.
+        // Saves memory while the body waits for a slow client.
         body.shrink_to_fit();
         reservation.shrink(body.len());
         Ok(ApiResponse {
@@ -181,6 +184,7 @@ impl Batch<'_> {
         })
     }
 
+    /// Runs an item unless it is invalid, and logs it.
     async fn handle_item(&self, position: u32, item: BatchItem<'_>) -> ItemReply {
         let BatchItem {
             key,
@@ -221,7 +225,7 @@ impl Batch<'_> {
             reply.with_notices(request.version(), &notices)
         });
         metrics::batch_item(reply.status).increment(1);
-        // Nothing was done for a reply that is not counted yet.
+        // A reply that is not counted yet is a refusal: nothing was stored for its item.
         let counted = reply.counted_as_part(&state.response_sender);
         let reply = counted.map_err(ApiError::from).unwrap_or_else(refuse);
         self.log(
@@ -278,7 +282,7 @@ impl Batch<'_> {
     }
 }
 
-/// Leaves out of a failure the problems beyond those that are reported, and says how many.
+/// Removes the problems beyond [`MAX_PROBLEMS`] from a failure. Returns the number of removed ones.
 fn shorten(failure: &mut ApiError) -> usize {
     let ApiError::Invalid(problems) = failure else {
         return 0;
@@ -289,8 +293,8 @@ fn shorten(failure: &mut ApiError) -> usize {
 }
 
 impl ItemReply {
-    /// Writes the result: the key and the status, what the headers say, and what stands in the body
-    /// of the reply.
+    /// Writes the result as a JSON object: the key, the status, values from the headers, and the
+    /// members of the reply's body.
     fn write(&self, body: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         let Self { key, reply, .. } = self;
         body.extend_from_slice(b"{\"idempotency_key\":");
@@ -312,7 +316,7 @@ impl ItemReply {
         if values(IDEMPOTENT_REPLAYED).next().is_some() {
             body.extend_from_slice(b",\"replayed\":true");
         }
-        // Problem details have a status themselves.
+        // Problem details have their own `status`, so their members are not merged into the result.
         if values(CONTENT_TYPE.as_str())
             .any(|(_, media_type)| media_type == ProblemForm::Details.media_type())
         {
@@ -321,7 +325,7 @@ impl ItemReply {
             body.push(b'}');
             return Ok(());
         }
-        // The body of every reply is an object.
+        // The body of every reply is an object: without its first brace, it continues the result.
         match reply
             .body
             .strip_prefix(b"{")
@@ -337,7 +341,7 @@ impl ItemReply {
     }
 }
 
-/// The text of a `Warning` header of ours.
+/// The text between the quotes of a `Warning` header that this service wrote.
 fn warning_text(header: &str) -> &str {
     header
         .split_once('"')

@@ -1,5 +1,5 @@
-//! Runs the rows of an uploaded file for a signed-in user: each as a request in the newest version,
-//! like an item of a batch.
+//! Runs the rows of an uploaded file for a signed-in user. Each row is a request in the newest
+//! version, like an item of a batch.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::ETAG;
@@ -49,8 +49,8 @@ pub struct RowProblem {
     pub words: String,
 }
 
-/// Runs a row. Sent rows are items of one run in the request log, named after the current request
-/// identifier.
+/// Runs a row of an uploaded file. A row that is not only checked is written to the request log, as
+/// an item of one run with the current request identifier.
 pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> RowOutcome {
     let (position, endpoint, is_sent) = (row.position, row.endpoint, !row.validates_only);
     let Some(request) = ApiRequest::from_row(state, user.clone(), row) else {
@@ -85,7 +85,7 @@ pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> Row
     outcome
 }
 
-/// Whether a request with the idempotency key of the row was carried out.
+/// Whether the row was already carried out, according to its idempotency key.
 ///
 /// # Errors
 ///
@@ -124,6 +124,7 @@ fn method(endpoint: Endpoint) -> actix_web::http::Method {
 }
 
 impl RowOutcome {
+    /// The outcome of a row with this reply or error.
     fn new(
         served: &Served,
         lists: &Lists,
@@ -152,6 +153,7 @@ impl RowOutcome {
         }
     }
 
+    /// The outcome of a refused row. Without problems, the row gets one that explains the status.
     fn refused(status: StatusCode, mut problems: Vec<RowProblem>) -> Self {
         if problems.is_empty() {
             problems.push(RowProblem {
@@ -188,6 +190,7 @@ impl RowOutcome {
     }
 }
 
+/// The entity tag in the headers of a reply.
 fn etag(reply: &ApiResponse) -> Option<String> {
     let mut headers = reply.headers.iter();
     headers
@@ -195,7 +198,7 @@ fn etag(reply: &ApiResponse) -> Option<String> {
         .map(|(_, value)| value.clone())
 }
 
-/// Whether the request met another one that was not finished.
+/// Whether the request conflicted with another request that was not finished.
 fn is_conflict_of_requests(error: &ApiError) -> bool {
     matches!(
         error,
@@ -203,8 +206,8 @@ fn is_conflict_of_requests(error: &ApiError) -> bool {
     )
 }
 
-/// The problems of a refused row in the words of the version; none for errors that only have a
-/// status.
+/// The problems of a refused row, with the field names of the version; none for errors that only
+/// have a status.
 fn problems(
     served: &Served,
     lists: &Lists,

@@ -1,8 +1,8 @@
-//! The key of a request that a client may send again.
+//! The idempotency key of a request that a client may send again.
 //!
-//! A client may make a key from the name of a person. So only a digest of a key is stored, made
-//! with the secret of the register: the key stays used after the person was erased, and the digest
-//! does not reveal the name to a client that guesses keys.
+//! A key may contain the name of a person. So the register stores only a digest of the key, made
+//! with a secret. After the person is erased, the key still counts as used, and guessing keys does
+//! not reveal the name.
 
 use std::fmt;
 
@@ -18,11 +18,11 @@ use sha2::{Digest as _, Sha256};
 /// The header with the key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// What a digest of an idempotency key begins with, so that the secret makes the same digest for
-/// nothing else.
+/// A prefix of each key before it is hashed, so that the same secret makes different digests for
+/// other purposes.
 const KEY_PURPOSE: &[u8] = b"idempotency key:";
 
-/// Makes the digests of idempotency keys. Cheap to clone; all clones make the same.
+/// Makes the digests of idempotency keys. Cheap to clone; all clones make the same digests.
 #[derive(Clone)]
 pub struct KeyDigests(hmac::Key);
 
@@ -33,15 +33,16 @@ impl KeyDigests {
         Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
     }
 
-    /// The digests of this process alone.
+    /// Digests with a random secret, which only this process has.
     #[must_use]
     pub fn with_random_secret() -> Self {
         let mut secret = [0; KEY_BYTES];
-        // Without random bytes the server cannot make identifiers or cursors either.
+        // A failure is ignored: without random bytes the server cannot create records either.
         let _ = SystemRandom::new().fill(&mut secret);
         Self::new(&secret)
     }
 
+    /// The digest of a key, in hexadecimal digits.
     fn digest(&self, key: &str) -> String {
         HEXLOWER.encode(hmac::sign(&self.0, &[KEY_PURPOSE, key.as_bytes()].concat()).as_ref())
     }
@@ -53,22 +54,22 @@ impl fmt::Debug for KeyDigests {
     }
 }
 
-/// The digest of a request's key, with what distinguishes the request from others.
+/// The digest of an idempotency key, and the digest of the request that it was sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     /// The digest of the key, with the secret of the register.
     pub key_digest: String,
-    /// The digest of the request that came with it.
+    /// The digest of the method, path and body of the request.
     pub request_digest: String,
 }
 
-/// What was sent as a key is none.
+/// The error of a malformed idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("idempotency key is malformed")]
 pub struct MalformedKey;
 
 impl Key {
-    /// The key that came with a request and its body; nothing when none was sent.
+    /// The key in the header of a request with this body; `None` without the header.
     ///
     /// # Errors
     ///
@@ -95,11 +96,12 @@ impl Key {
         )))
     }
 
-    /// A key with the request that it came with.
+    /// The digests of a key and of the request that it was sent with.
     #[must_use]
     pub fn new(key: &str, method: &Method, path: &str, body: &[u8], digests: &KeyDigests) -> Self {
         let mut digest = Sha256::new();
         for part in [method.as_str().as_bytes(), path.as_bytes(), body] {
+            // With the length, the same bytes divided otherwise have another digest.
             digest.update(part.len().to_be_bytes());
             digest.update(part);
         }

@@ -1,4 +1,4 @@
-//! Who a request is from, and how a job opens the records for it.
+//! The sender of a request, and how a job opens the records for this sender.
 
 use storage::accounts::uploads::Uploader;
 use storage::accounts::users::{SecretDigest, SignedIn};
@@ -8,7 +8,7 @@ use storage::session::{Session, ValidToken};
 
 use crate::error::ApiError;
 
-/// Who a request is from. Each job authenticates the identity again.
+/// The sender of a request. Each job authenticates the sender again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
     /// A client with a token.

@@ -1,5 +1,5 @@
-//! Reads the query of a request: every parameter that is wrong is named, all at once (contract,
-//! sections 4.2 and 6.4).
+//! Reads the query of a request. An error names all wrong parameters at once (contract, sections
+//! 4.2 and 6.4).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,12 +19,12 @@ use http_kit::requests::timestamps::timestamp;
 
 use usage::readiness::{DEFAULT_DAYS, MAX_DAYS};
 
-/// The filters that are wrong.
+/// The wrong parameters of a query, with their problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterErrors(ParameterErrors);
 
 impl FilterErrors {
-    /// One parameter that is wrong, and why.
+    /// The error of one wrong parameter. `why` continues a sentence that begins with its name.
     #[must_use]
     pub fn one(name: &'static str, why: &str) -> Self {
         let errors = BTreeMap::from([(name.into(), vec![format!("{name} {why}")])]);
@@ -34,14 +34,14 @@ impl FilterErrors {
         })
     }
 
-    /// What is wrong with each.
+    /// The body of the reply: the problems of each parameter.
     #[must_use]
     pub fn into_errors(self) -> ParameterErrors {
         self.0
     }
 
-    /// The names of the program among the parameters that are wrong; not those that the client made
-    /// up.
+    /// The wrong parameters that exist; not the names that the client invented, which are the owned
+    /// ones.
     pub fn known_parameters(&self) -> impl Iterator<Item = &'static str> {
         self.0.errors.keys().filter_map(|name| {
             if let Cow::Borrowed(name) = name {
@@ -53,6 +53,7 @@ impl FilterErrors {
     }
 }
 
+/// The summary of `count` problems. `what` is a singular noun: filter or parameter.
 fn message(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what} is not valid"),
@@ -60,7 +61,7 @@ fn message(count: usize, what: &str) -> String {
     }
 }
 
-/// The most unknown names of one query that are remembered.
+/// The maximum number of unknown names that are kept from one query.
 const MAX_UNKNOWN: usize = 100;
 
 /// A name in a query that the endpoint does not have.
@@ -71,20 +72,20 @@ pub struct UnknownParameter {
 }
 
 impl UnknownParameter {
-    /// For a `Warning` header; `None` where the name cannot be repeated in a header.
+    /// The text of a `Warning` header; `None` if the name cannot be repeated in a header.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let Self { name, nearest } = self;
         let hint = nearest.map_or(String::new(), |nearest| {
             format!(" (did you mean {nearest}?)")
         });
-        // Brackets are how some clients write lists.
+        // Brackets are printed too, because some clients write lists with them.
         let is_printable = is_printable(&name.replace(['[', ']'], "_"));
         is_printable.then(|| format!("{UNKNOWN} parameter {name}{hint}"))
     }
 }
 
-/// The names in a query that are not among those of the endpoint, each once.
+/// The names in a query that are not among the `known` ones, each once.
 #[must_use]
 pub fn unknown(query: &str, known: &'static [&'static str]) -> Vec<UnknownParameter> {
     let mut unknown: Vec<UnknownParameter> = Vec::new();
@@ -106,6 +107,7 @@ pub fn unknown(query: &str, known: &'static [&'static str]) -> Vec<UnknownParame
 ///
 /// The names, if there are any.
 pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
+    // Without a query, only the unknown names can be wrong.
     let mut read = Reading::from_query("");
     read.refuse(unknown);
     read.verdict("parameter")
@@ -116,16 +118,17 @@ pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
 pub struct ListQuery {
     /// The list.
     pub listing: Listing,
-    /// Whether more records on a page were requested than there can be.
+    /// Whether the requested number of records on a page was reduced to the maximum.
     pub per_page_cut: bool,
-    /// The nested records to be shown.
+    /// The lists of nested records to show.
     pub included: FieldSet<TraineeField>,
-    /// Where the page begins, unless it is found by its number: the cursor as it was sent.
+    /// The cursor of the page as sent; `None` for a page by number.
     pub cursor: Option<String>,
 }
 
-/// Reads the query of a list of a version on that day. Blank counts as absent. `refused` are the
-/// unknown names that the client wants refused; others are passed over.
+/// Reads the query of a list of trainees in a version. `today` sets the default academic cycle.
+/// Blank counts as absent. `refused` contains the unknown names to report as errors; other unknown
+/// names are skipped.
 ///
 /// # Errors
 ///
@@ -202,20 +205,20 @@ pub fn listing(
     })
 }
 
-/// The changes that were asked for.
+/// The requested changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangesQuery {
     /// The cursor as sent; the changes begin after it. Without a cursor they begin with every
     /// trainee.
     pub after: Option<String>,
-    /// The most changes.
+    /// The maximum number of changes.
     pub limit: i64,
-    /// Whether more were asked for than there can be.
+    /// Whether the requested number of changes was reduced to the maximum.
     pub limit_cut: bool,
 }
 
-/// Reads the query of the changes. Blank counts as absent, and a limit that is no number from 1
-/// falls back. `refused` are the unknown names that the client wants refused.
+/// Reads the query of the changes. Blank counts as absent. If the limit is not a number from 1, the
+/// default applies. `refused` contains the unknown names to report as errors.
 ///
 /// # Errors
 ///
@@ -233,13 +236,15 @@ pub fn changes(query: &str, refused: &[UnknownParameter]) -> Result<ChangesQuery
     })
 }
 
-/// The lists of nested records that are named, separated by commas.
+/// Reads the names of lists of nested records, separated by commas. The error says which name is
+/// wrong.
 fn nested_lists(text: &str, version: &ApiVersion) -> Result<FieldSet<TraineeField>, String> {
     let mut included = FieldSet::new();
     for name in text.split(',').map(str::trim) {
-        let known = || version.shapes.trainee.nested_lists();
-        let Some((_, list)) = known().find(|(known, _)| *known == name) else {
-            let known: Vec<_> = known().map(|(known, _)| known).collect();
+        let mut lists = version.shapes.trainee.nested_lists();
+        let Some((_, list)) = lists.find(|(known, _)| *known == name) else {
+            let lists = version.shapes.trainee.nested_lists();
+            let known: Vec<_> = lists.map(|(known, _)| known).collect();
             return Err(format!(
                 "{} is not a list of nested records; it can be {}",
                 quoted(name),
@@ -251,11 +256,11 @@ fn nested_lists(text: &str, version: &ApiVersion) -> Result<FieldSet<TraineeFiel
     Ok(included)
 }
 
-/// Reads the query of a report on the last days: how many of them. Blank counts as absent.
+/// Reads the number of days from the query of a report about the last days. Blank counts as absent.
 ///
 /// # Errors
 ///
-/// When it is no number of days that can be looked at.
+/// If the value is not a number from 1 to the maximum.
 pub fn days(query: &str) -> Result<u16, FilterErrors> {
     let mut read = Reading::from_query(query);
     let days = read.filter("days", |text| {
@@ -274,6 +279,7 @@ pub fn days(query: &str) -> Result<u16, FilterErrors> {
     Ok(days.unwrap_or(DEFAULT_DAYS))
 }
 
+/// The values of a query, and the errors found so far.
 struct Reading {
     values: BTreeMap<String, Vec<String>>,
     errors: BTreeMap<Cow<'static, str>, Vec<String>>,
@@ -294,7 +300,7 @@ impl Reading {
         }
     }
 
-    /// Names each of the parameters as one that the endpoint does not have.
+    /// Adds an error for each parameter that the endpoint does not have.
     fn refuse(&mut self, unknown: &[UnknownParameter]) {
         for UnknownParameter { name, nearest } in unknown {
             let name = truncated(name);
@@ -306,7 +312,8 @@ impl Reading {
         }
     }
 
-    /// The value of a filter, or `None` when it is absent, blank or wrong.
+    /// The value of a filter; `None` if it is absent, blank or wrong. `read` parses the text. The
+    /// error of a wrong value is kept.
     fn filter<T>(
         &mut self,
         name: &'static str,
@@ -328,8 +335,8 @@ impl Reading {
             .ok()
     }
 
-    /// A number from 1, or `None` where anything else was sent: it falls back. One that is too
-    /// large is the largest.
+    /// The number in a parameter; `None` if it is absent or not a number from 1, so that the
+    /// default applies. A number that does not fit into `i64` becomes its maximum.
     fn count(&self, name: &str) -> Option<i64> {
         let number = self.values.get(name)?.last()?.trim();
         let is_too_large = |error: &ParseIntError| *error.kind() == IntErrorKind::PosOverflow;
@@ -343,7 +350,7 @@ impl Reading {
         number.ok().filter(|count| *count >= 1)
     }
 
-    /// Whether everything is right. `what` is what the names of the query are called.
+    /// Returns the errors found, if any. `what` is the noun for a parameter in the message.
     fn verdict(self, what: &str) -> Result<(), FilterErrors> {
         if self.errors.is_empty() {
             return Ok(());
@@ -356,6 +363,7 @@ impl Reading {
     }
 }
 
+/// The text in double quotes, shortened if it is long.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", truncated(text))
 }

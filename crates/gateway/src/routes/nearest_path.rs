@@ -1,8 +1,8 @@
-//! The path that a client may have meant by one that does not exist: one with a slash too many,
-//! without its version, or with a slip in it.
+//! Suggests an existing path to a client that requested a path that does not exist. The requested
+//! path may have a slash too many, lack its version, or have a spelling mistake.
 //!
-//! Paths follow from the versions and are public, so a client without a token gets it too. No
-//! record is looked up.
+//! Paths follow from the versions and are public, so a client without a token gets the suggestion
+//! too. No record is looked up.
 
 use adapter_kit::read::nearest;
 use adapter_kit::{Endpoint, Served, Versions};
@@ -11,12 +11,12 @@ use storage::base::token::Environment;
 
 use crate::endpoints::available;
 
-/// Longer paths are not compared, in bytes.
+/// The maximum length of a path that is compared, in bytes.
 const MAX_BYTES: usize = 256;
 /// The first segment of the paths of the API.
 const API: &str = "api";
 
-/// The path that exists and resembles this one most.
+/// The existing path that resembles `path` most; `None` if no path does.
 #[must_use]
 pub(super) fn find(path: &str, versions: &Versions, environment: Environment) -> Option<String> {
     if path.len() > MAX_BYTES {
@@ -52,7 +52,7 @@ pub(super) fn find(path: &str, versions: &Versions, environment: Environment) ->
     found.filter(|found| found != path)
 }
 
-/// The paths next to those of the versions.
+/// The path of the list of versions or of the documents, if the segments resemble it.
 fn page(segments: &[&str], in_api: bool) -> Option<String> {
     let (_, versions) = paths::VERSIONS.rsplit_once('/')?;
     match segments {
@@ -65,8 +65,8 @@ fn page(segments: &[&str], in_api: bool) -> Option<String> {
     }
 }
 
-/// The version whose label begins like a segment, the newest of several, else the one whose label
-/// resembles it most.
+/// The version that a segment means: the one with this label, otherwise the newest one whose label
+/// begins with the segment, otherwise the one whose label resembles it most.
 fn version_like<'a>(segment: &str, versions: &'a Versions) -> Option<&'a Served> {
     let written = format!("v{}", version_number(segment)?.to_ascii_lowercase());
     let labels: Vec<(String, &Served)> = versions
@@ -90,13 +90,14 @@ fn version_like<'a>(segment: &str, versions: &'a Versions) -> Option<&'a Served>
     found.map(|(_, served)| *served)
 }
 
-/// The number of the version that a segment may stand for, without `v`.
+/// The number in a segment that may be a version's label, without `v`; `None` if the segment does
+/// not begin with a digit.
 pub(super) fn version_number(segment: &str) -> Option<&str> {
     Some(segment.trim_start_matches(['v', 'V']))
         .filter(|number| number.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// The path of a version that resembles these segments most.
+/// The path of the version that resembles these segments most, which are below the version's path.
 fn below_version(segments: &[&str], served: &Served, environment: Environment) -> Option<String> {
     let documents = OpenApiDocument::ALL.map(OpenApiDocument::path);
     let paths = available(served, environment)
@@ -108,7 +109,7 @@ fn below_version(segments: &[&str], served: &Served, environment: Environment) -
     found.map(|(_, path)| served.version.label.base_path() + &path)
 }
 
-/// The path of the newest version that has it just so.
+/// The path in the newest version that has a path with exactly these segments.
 fn in_another_version(
     segments: &[&str],
     versions: &Versions,
@@ -123,8 +124,8 @@ fn in_another_version(
     versions.iter().rev().find_map(in_version)
 }
 
-/// A path with the identifiers of these segments, and how many of its other segments they have
-/// wrong; `None` when they do not resemble it.
+/// Fills the identifiers of these segments into the pattern of a path. Also returns the number of
+/// other segments that differ from the pattern; `None` if one of them does not resemble it.
 fn filled(path: &str, segments: &[&str]) -> Option<(usize, String)> {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     if names.len() != segments.len() {
@@ -138,14 +139,15 @@ fn filled(path: &str, segments: &[&str]) -> Option<(usize, String)> {
             return None;
         }
         slips += usize::from(!is_identifier && *segment != name);
-        let repeated = is_identifier && segment.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        // An identifier with other characters is not repeated in the reply; its placeholder is.
+        let is_shown = is_identifier && segment.bytes().all(|byte| byte.is_ascii_alphanumeric());
         filled.push('/');
-        filled.push_str(if repeated { segment } else { name });
+        filled.push_str(if is_shown { segment } else { name });
     }
     Some((slips, filled))
 }
 
-/// Whether a segment is a name, written otherwise or with a slip.
+/// Whether a segment is this name, ignoring case and small spelling mistakes.
 fn resembles(segment: &str, name: &str) -> bool {
     nearest(&segment.to_ascii_lowercase(), [name].into_iter()).is_some()
 }

@@ -1,10 +1,10 @@
-//! Finds what a path below `/api` stands for: endpoints of a version, its OpenAPI documents, or a
-//! version that was removed.
+//! Finds the target of a path below `/api`: an endpoint of a version, one of its OpenAPI documents,
+//! or a version that was removed.
 //!
-//! The paths of all versions stand in one radix tree for each method, so that routing takes as long
-//! for one of thirty versions as for one of three: actix-web compares its scopes with a path one
-//! after the other. A path that one method has takes none from a pattern of another: `GET
-//! /trainees/batch` reads the trainee of that identifier, if there is one.
+//! One radix tree for each method contains the paths of all versions, so that routing takes as long
+//! with thirty versions as with three. actix-web would compare its scopes with a path one after the
+//! other. A path of one method does not hide a pattern of another method: `GET /trainees/batch`
+//! reads the trainee with the identifier `batch`.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -26,12 +26,12 @@ use crate::request::PathIds;
 use crate::routes::{allow, nearest_path, refuse};
 use crate::state::GatewayState;
 
-/// What there is below `/api`.
+/// The paths below `/api` and their targets.
 pub(crate) struct Router {
     state: Rc<GatewayState>,
     /// By method, in the order of [`METHODS`].
     paths: [(Method, matchit::Router<VersionPath>); METHODS.len()],
-    /// The version whose path matches nothing, by the label behind `/api/`.
+    /// Served and removed versions by label, for requests whose path has no target.
     labels: HashMap<String, KnownLabel>,
 }
 
@@ -43,7 +43,7 @@ const METHODS: [Method; 4] = [
     Method::Delete,
 ];
 
-/// A path of a version that one method has.
+/// The target of a path of a version, for one method.
 struct VersionPath {
     served: &'static Served,
     /// Such as `/api/<version>/trainees/{trainee_id}`.
@@ -51,12 +51,14 @@ struct VersionPath {
     target: Target,
 }
 
+/// The part of the server that answers a path.
 #[derive(Clone, Copy)]
 enum Target {
     Endpoint(Endpoint, Handler),
     OpenApi(OpenApiDocument),
 }
 
+/// A version whose label may stand in a path.
 enum KnownLabel {
     Served(DeprecationHeaders),
     Removed(Label),
@@ -102,6 +104,7 @@ impl Router {
         routes
     }
 
+    /// Adds a path of a version. `path` is below the path of the version.
     fn add(&mut self, served: &'static Served, method: Method, path: &'static str, target: Target) {
         let pattern = format!("{}{path}", served.version.label.base_path());
         let route = VersionPath {
@@ -167,8 +170,8 @@ impl Router {
         response
     }
 
-    /// The reply where the path does not have the method: with the methods that it has, if there
-    /// are any.
+    /// The reply to a method that the path does not have: `405` with the methods that the path has,
+    /// or the reply for a path that does not exist.
     fn without_method(&self, request: &HttpRequest) -> HttpResponse {
         let path = request.match_info().as_str();
         let found: Vec<(Method, &VersionPath)> = self
@@ -177,7 +180,7 @@ impl Router {
             .filter_map(|(method, paths)| Some((*method, paths.at(path).ok()?.value)))
             .collect();
         let Some((_, first)) = found.first() else {
-            return self.nothing(request);
+            return self.no_path(request);
         };
         access_log::set_pattern(request, Rc::clone(&first.pattern));
         let taken = found.iter().flat_map(|(method, _)| methods(*method));
@@ -200,6 +203,7 @@ impl Router {
         response
     }
 
+    /// The headers about the deprecation of a version.
     fn deprecation(&self, served: &'static Served) -> DeprecationHeaders {
         DeprecationHeaders {
             version: served.version,
@@ -207,8 +211,9 @@ impl Router {
         }
     }
 
-    /// The reply where nothing is.
-    fn nothing(&self, request: &HttpRequest) -> HttpResponse {
+    /// The reply for a path that does not exist, or that belongs to a removed version.
+    fn no_path(&self, request: &HttpRequest) -> HttpResponse {
+        // The first parts of `/api/<label>/...` are empty and `api`.
         let label = request
             .match_info()
             .as_str()
@@ -260,8 +265,9 @@ pub(crate) fn not_found(
     ApiError::NotFound(missing).response(form).into()
 }
 
-/// The version that a path below `/api` names and that is not served. A path that resembles another
-/// one may lack its version, such as `/api/trainees`.
+/// The version in a path below `/api`, if this version is not served. If the path resembles an
+/// existing one, its first part counts as a version only if it begins with a digit after `v`:
+/// `/api/trainees` only lacks its version.
 fn unknown_version(
     path: &str,
     versions: &Versions,

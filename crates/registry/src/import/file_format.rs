@@ -48,6 +48,7 @@ pub(super) fn detect<'a>(
     if header.iter().all(|cell| cell.trim_ascii().is_empty()) {
         return Some(FileFormat::Empty);
     }
+    // With another separator, the names of several columns are in one cell.
     let row = names.collect::<Vec<_>>().join(",");
     let is_known = |name: &&str| columns.iter().any(|column| is_column(name, column));
     let is_separated_by = |separator| row.split(separator).filter(is_known).count() > 1;

@@ -45,6 +45,7 @@ impl Row<'_> {
         Ok(urn)
     }
 
+    /// The name in a column, which must not be blank.
     fn name(&self, column: &'static str) -> Result<String, RowProblem> {
         self.text_for(column, PlacementField::name)?
             .ok_or(RowProblem::Blank(column))

@@ -55,8 +55,8 @@ pub enum ReferenceDataError {
     },
 }
 
-/// The built-in lists; a file in the folder replaces the list of its name. Skips files and
-/// folders whose names begin with a dot.
+/// Loads the built-in lists, and replaces those that have a file of their name in the folder. Skips
+/// files and folders whose names begin with a dot.
 ///
 /// # Errors
 ///
@@ -147,6 +147,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// The name of the file of a list.
 fn file_name(table: &Table) -> String {
     format!("{}.{EXTENSION}", table.name)
 }

@@ -64,10 +64,11 @@ struct RowPosition {
     is_closed: bool,
 }
 
-/// Bytes appended to a file: an end for its last row, and an empty row. The empty row is left over
-/// only if the last row was closed.
+/// Line ends appended to a file: one ends the last row, and one is an empty row. A last row whose
+/// quotes are closed ends before the empty row. An unclosed quote takes in all bytes to the end.
 struct Ending {
     left: &'static [u8],
+    /// Whether the reader has asked for more bytes than there are.
     is_over: bool,
 }
 
@@ -80,6 +81,7 @@ impl Read for Ending {
 }
 
 impl<R: Read> Rows<R> {
+    /// The rows of a file, with the [`Ending`] after them.
     fn new(file: R) -> Self {
         let rows = ReaderBuilder::new()
             .has_headers(false)
@@ -111,7 +113,7 @@ impl<R: Read> Rows<R> {
                     .iter()
                     .map(|cell| cell.iter().filter(|byte| **byte == b'\n').count())
                     .sum();
-                // An unclosed row has no line end.
+                // The reader is at the line after the row; an unclosed row has no line end.
                 let after = inside as u64 + u64::from(is_closed);
                 return Ok(Some(RowPosition {
                     line: self.0.position().line().saturating_sub(after),
@@ -140,12 +142,13 @@ impl<R: Read> Table<R> {
             .map(|column| (column, false))
             .chain(optional_columns.iter().map(|column| (column, true)))
         {
-            let mut at = header
+            let mut found = header
                 .iter()
                 .enumerate()
                 .filter(|(_, name)| is_column(name, column))
-                .map(|(at, _)| at);
-            match (at.next(), at.next()) {
+                .map(|(position, _)| position);
+            // The second one shows that the header row has the column twice.
+            match (found.next(), found.next()) {
                 (Some(position), None) => positions.push(Some(position)),
                 (Some(_), Some(_)) => return Err(ImportError::ColumnTwice(column)),
                 (None, _) if is_optional => positions.push(None),
@@ -199,6 +202,7 @@ impl<R: Read> Table<R> {
     }
 }
 
+/// The texts of the cells of a row.
 fn cells(record: &ByteRecord) -> impl Iterator<Item = Cow<'_, str>> {
     record.iter().map(decoded)
 }

@@ -10,29 +10,30 @@ const MONTHS: [&str; 12] = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
 ];
-/// The shortest name of a month.
+/// The minimum length of the name of a month.
 const MIN_MONTH_LETTERS: usize = 3;
-/// Years of two digits from this one on are in the 20th century, as in spreadsheets.
+/// Years of two digits from this one on belong to the 20th century, like in spreadsheets.
 const FIRST_YEAR_OF_1900S: i32 = 30;
-/// The day numbers of a spreadsheet that are years from 1927 to 2064.
+/// The day numbers of a spreadsheet from 1927 to 2064. Other numbers are not read as dates.
 const DAY_NUMBERS: std::ops::RangeInclusive<u64> = 10_000..=60_000;
 
-/// A date as a cell has it.
+/// A date and its written form.
 #[derive(Debug, Clone, Copy)]
 enum WrittenDate {
     YearFirst(NaiveDate),
-    /// The month is a name.
+    /// A day, the name of a month, and a year.
     Named(NaiveDate),
     DayNumber(NaiveDate),
-    /// Two numbers and a year: the date by each order. At least one is there.
+    /// Two numbers and a year, read as day and month and as month and day. At least one of the two
+    /// dates exists.
     Numeric {
         day_first: Option<NaiveDate>,
         month_first: Option<NaiveDate>,
     },
 }
 
-/// Finds dates that are not written as `YYYY-MM-DD`. Days come before months, unless the column has
-/// dates that are only possible the other way round.
+/// Finds dates that are not written as `YYYY-MM-DD`. Of two numbers the first is the day, unless
+/// some dates of the column are only possible with the month first.
 pub(super) fn find(cells: &[(usize, &str)], found: &mut Found) {
     let mut numeric = Vec::new();
     for (row, text) in cells {
@@ -57,6 +58,7 @@ pub(super) fn find(cells: &[(usize, &str)], found: &mut Found) {
     if numeric.is_empty() {
         return;
     }
+    // A date that does not exist in one order proves the other order.
     let has_day_first = numeric
         .iter()
         .any(|(_, _, month_first)| month_first.is_none());
@@ -82,6 +84,7 @@ pub(super) fn find(cells: &[(usize, &str)], found: &mut Found) {
     cells.sort();
 }
 
+/// Reads a date in one of the forms that spreadsheets write; `None` for other texts.
 fn read_date(text: &str) -> Option<WrittenDate> {
     let text = remove_midnight(text);
     if let Ok(number) = text.parse() {
@@ -116,18 +119,20 @@ fn read_date(text: &str) -> Option<WrittenDate> {
     })
 }
 
-/// The text of a date without a time of midnight, which programs add to days.
+/// Removes the time from a date if it is midnight, because some programs add it to days.
 fn remove_midnight(text: &str) -> &str {
     let Some((date, time)) = text.split_once([' ', 'T']) else {
         return text;
     };
     let time = time.trim_end_matches('Z');
-    let is_midnight = time.contains(':') && time.chars().all(|one| matches!(one, '0' | ':' | '.'));
+    let is_zero = |character| matches!(character, '0' | ':' | '.');
+    let is_midnight = time.contains(':') && time.chars().all(is_zero);
     if is_midnight { date } else { text }
 }
 
-/// The date of a day number of a spreadsheet.
+/// The date of a day number of a spreadsheet; `None` outside [`DAY_NUMBERS`].
 fn read_day_number(number: u64) -> Option<NaiveDate> {
+    // Day 0 of spreadsheets.
     let zero = NaiveDate::from_ymd_opt(1899, 12, 30)?;
     let is_date = DAY_NUMBERS.contains(&number);
     is_date.then(|| zero.checked_add_days(Days::new(number)))?
@@ -139,6 +144,7 @@ fn number(text: &str) -> Option<u32> {
     is_number.then(|| text.parse().ok())?
 }
 
+/// A year of four or of two digits.
 fn read_year(text: &str) -> Option<i32> {
     let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let year: i32 = text.parse().ok().filter(|_| is_digits)?;

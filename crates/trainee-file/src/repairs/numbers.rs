@@ -1,18 +1,18 @@
-//! Numbers that a spreadsheet has changed.
+//! Finds numbers that a spreadsheet has changed.
 
 use std::iter;
 
 use super::{Found, Mangled};
 
-/// The most zeros that a repair adds.
+/// The maximum number of zeros that a repair adds.
 const MAX_LOST_ZEROS: usize = 3;
-/// The digits of a number that a spreadsheet keeps. It replaces the following ones by zeros.
+/// The number of digits that a spreadsheet keeps. It replaces all further digits by zeros.
 const KEPT_DIGITS: usize = 15;
-/// Fewer long numbers that end with zeros may be a coincidence.
+/// The minimum number of long numbers with zeros at the end. Fewer may be a coincidence.
 const MIN_LONG_NUMBERS: usize = 2;
 
-/// Finds identifiers that have lost zeros at the beginning or digits at the end. `lengths` are the
-/// numbers of digits that the field takes.
+/// Finds identifiers that have lost zeros at the beginning or digits at the end. `lengths` contains
+/// the valid numbers of digits.
 pub(super) fn find_digits(cells: &[(usize, &str)], lengths: &[usize], found: &mut Found) {
     let have_lost_digits = have_lost_digits(cells);
     for (row, text) in cells.iter().filter(|(_, text)| is_digits(text)) {
@@ -31,7 +31,7 @@ pub(super) fn find_digits(cells: &[(usize, &str)], lengths: &[usize], found: &mu
     }
 }
 
-/// Whether the last digits of all long numbers are zeros.
+/// Whether a spreadsheet has replaced the last digits of all long numbers by zeros.
 fn have_lost_digits(cells: &[(usize, &str)]) -> bool {
     let mut long_numbers = 0;
     for (_, text) in cells.iter().filter(|(_, text)| is_digits(text)) {
@@ -44,7 +44,7 @@ fn have_lost_digits(cells: &[(usize, &str)]) -> bool {
     long_numbers >= MIN_LONG_NUMBERS
 }
 
-/// Returns a number with one zero before it, with two, and so on. Nothing for other texts.
+/// Returns a number with one to [`MAX_LOST_ZEROS`] zeros before it; nothing for other texts.
 pub(super) fn pad_with_zeros(text: &str) -> impl Iterator<Item = String> {
     let most = if is_digits(text) { MAX_LOST_ZEROS } else { 0 };
     (1..=most).map(move |zeros| iter::repeat_n("0", zeros).chain([text]).collect())
@@ -59,8 +59,8 @@ pub(super) fn find_scientific(cells: &[(usize, &str)], found: &mut Found) {
     }
 }
 
-/// Returns the digits of a number in scientific notation, blank if some are lost. `None` for other
-/// texts.
+/// Returns the digits of a number in scientific notation, or blank text if some digits are lost.
+/// `None` for other texts.
 fn read_scientific(text: &str) -> Option<(Mangled, String)> {
     let (mantissa, exponent) = text.split_once(['E', 'e'])?;
     let exponent = exponent
@@ -71,6 +71,7 @@ fn read_scientific(text: &str) -> Option<(Mangled, String)> {
     if first.len() != 1 || !is_digits(first) || !is_digits(decimals) {
         return None;
     }
+    // The exponent is the number of digits after the first one.
     if decimals.len() < exponent {
         return Some((Mangled::LostDigits, String::new()));
     }

@@ -31,6 +31,7 @@ pub(super) struct Known {
     pub(super) recent: Vec<UsageTotal>,
     /// The first day with a kept count.
     pub(super) counted_since: Option<NaiveDate>,
+    /// The results of checks of the version against the newest version.
     pub(super) checks: Vec<CheckTotal>,
     pub(super) problems: Vec<ProblemTotal>,
 }
@@ -94,7 +95,7 @@ impl Known {
             .map(|_| self.tokens.keys().copied().collect())
     }
 
-    /// Calculates who used a version from `since` to `until`, without the weeks and the last use.
+    /// Calculates the use of a version from `since` to `until`, without the weeks and the last use.
     pub(super) fn readiness(
         &self,
         served: &Served,
@@ -145,6 +146,8 @@ impl Known {
         matching.filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
     }
 
+    /// Calculates the use of a version by one provider. `totals` are its counts for the version.
+    /// Returns `None` if they contain no request.
     fn provider_use(
         &self,
         ukprn: &str,
@@ -153,6 +156,7 @@ impl Known {
         newest: &Served,
         rules: &NewRules,
     ) -> Option<ProviderUse> {
+        // Counts of whole requests; the other counts are for names of other versions.
         let whole: Vec<&UsageTotal> = totals
             .iter()
             .copied()
@@ -206,6 +210,7 @@ impl Known {
         })
     }
 
+    /// The requests of each token, from counts of whole requests.
     fn token_uses(&self, whole: &[&UsageTotal]) -> Vec<TokenUse> {
         let mut uses: BTreeMap<i64, TokenUse> = BTreeMap::new();
         for total in whole {
@@ -227,6 +232,7 @@ impl Known {
         uses.into_values().collect()
     }
 
+    /// The requests of a provider to each version after `label`.
     fn newer_uses(&self, ukprn: &str, label: Label) -> Vec<NewerUse> {
         let of_provider = self.recent.iter().filter(|total| {
             total.name == NO_NAME
@@ -245,10 +251,13 @@ impl Known {
 }
 
 impl Writes {
+    /// Sums the results of checks.
     fn from_checks<'a>(checks: impl Iterator<Item = &'a CheckTotal>) -> Self {
-        let (checked, valid) = checks.fold((0, 0), |sum, check| {
-            (sum.0 + check.checked, sum.1 + check.valid)
-        });
+        let (mut checked, mut valid) = (0, 0);
+        for check in checks {
+            checked += check.checked;
+            valid += check.valid;
+        }
         Self::new(checked, valid)
     }
 
@@ -293,6 +302,7 @@ fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec
     ending.collect()
 }
 
+/// The reasons why the newest version would reject writes, most frequent first.
 fn obstacles<'a>(
     problems: impl Iterator<Item = &'a ProblemTotal>,
     rules: &NewRules,
@@ -311,6 +321,7 @@ fn obstacles<'a>(
     obstacles
 }
 
+/// The sent fields that have another name in the newest version, most frequent first.
 fn renamed_fields<'a>(
     problems: impl Iterator<Item = &'a ProblemTotal>,
     rules: &NewRules,
@@ -319,6 +330,7 @@ fn renamed_fields<'a>(
         .filter(|problem| problem.code == RENAMED)
         .map(|problem| (&problem.field, problem.writes));
     let field = |(before, writes): (&String, i64)| {
+        // The field may have the name of its list before it.
         let name = before.rsplit('.').next().unwrap_or(before);
         RenamedField {
             before: before.clone(),
@@ -331,7 +343,8 @@ fn renamed_fields<'a>(
     fields
 }
 
-/// The meaning of a code.
+/// The meaning of a problem's code. The only code that is not in the list is that for a value which
+/// the newest version cannot represent.
 fn meaning(code: &str) -> &'static str {
     let known = Code::ALL.iter().find(|known| known.name() == code);
     known.map_or("The newest version cannot hold the value.", |known| {
@@ -348,6 +361,7 @@ struct NewRules {
 }
 
 impl NewRules {
+    /// The differences between a version and the newest one.
     fn between(served: &Served, newest: &Served) -> Self {
         let mut rules = Vec::new();
         let mut names = BTreeMap::new();

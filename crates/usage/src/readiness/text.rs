@@ -104,6 +104,7 @@ impl VersionReadiness {
         }
     }
 
+    /// Writes the use of the version by one provider.
     fn provider(&self, out: &mut fmt::Formatter<'_>, provider: &ProviderUse) -> fmt::Result {
         let ProviderUse {
             provider: ukprn,

@@ -46,7 +46,8 @@ impl ReadinessWeek {
         )?))
     }
 
-    /// Loads the weeks of the tokens that match the condition.
+    /// Loads the weeks with checked writes of the tokens that `is_asked_for` selects by their
+    /// number.
     pub(super) fn load_for_tokens(
         session: &mut Session<'_>,
         version: &str,
@@ -60,6 +61,7 @@ impl ReadinessWeek {
     }
 }
 
+/// Sums the checked writes of each week, oldest first.
 fn by_week(days: Vec<CheckDay>) -> Vec<ReadinessWeek> {
     let mut weeks: BTreeMap<NaiveDate, (i64, i64)> = BTreeMap::new();
     for CheckDay {
@@ -79,7 +81,7 @@ fn by_week(days: Vec<CheckDay>) -> Vec<ReadinessWeek> {
     weeks.into_iter().map(week).collect()
 }
 
-/// The Monday of the first week.
+/// The Monday of the first week of a report that ends today.
 fn first_monday(today: NaiveDate) -> NaiveDate {
     monday(today) - TimeDelta::weeks(i64::from(WEEKS) - 1)
 }

@@ -30,7 +30,8 @@ pub struct ProblemSentence {
     pub code: String,
 }
 
-/// The kind of a run: `batch`, `single requests`, or `upload by` and the e-mail address of the user.
+/// The kind of a run: `batch`, `single requests`, or `upload by` and the e-mail address of the
+/// user.
 #[must_use]
 pub fn run_kind(run: &Run) -> String {
     match (&run.user_email, run.sender.user_id(), &run.batch) {
@@ -112,6 +113,7 @@ fn duplicate_sentence(problems: &[LoggedProblem]) -> ProblemSentence {
     }
 }
 
+/// The sentence for a problem by its code. A problem without a known code is about a parameter.
 fn sentence(code: &str) -> String {
     match Code::ALL.iter().find(|known| known.name() == code) {
         Some(code) => code.meaning().to_owned(),

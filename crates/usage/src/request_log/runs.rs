@@ -22,7 +22,7 @@ pub enum RecordResult {
     Refused,
     /// The request was accepted with `validate-only`.
     Checked,
-    /// The reply is that to an earlier request with the same idempotency key.
+    /// The reply repeats that to an earlier request with the same idempotency key.
     Repeated,
 }
 
@@ -56,7 +56,7 @@ impl OpenRunKey {
 }
 
 impl OpenRun {
-    /// Creates counts of zero at a time.
+    /// Creates counts of zero, for a run that starts and ends at this time.
     pub(super) fn empty(at: DateTime<Utc>) -> Self {
         Self {
             started_at: at,
