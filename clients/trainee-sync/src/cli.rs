@@ -16,7 +16,8 @@ const MOST_CHANGES: u64 = 500;
 #[derive(Debug, Parser)]
 #[command(
     name = "trainee-sync",
-    after_help = concat!("trainee-sync ", env!("CARGO_PKG_VERSION"), ". The token comes from TRAINEE_REGISTER_TOKEN or --token-file.")
+    version,
+    after_help = "The token comes from TRAINEE_REGISTER_TOKEN or --token-file."
 )]
 struct Cli {
     #[command(subcommand)]
