@@ -2,8 +2,7 @@
 //! token, its status, and the time of its jobs in the store. Never a name, an address or the text
 //! of a token.
 //!
-//! Stands around everything that is answered. Knows how a request is recorded, and nothing of what
-//! the metrics are called.
+//! This middleware wraps all routes. The names of the metrics are in [`crate::metrics`].
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -29,7 +28,7 @@ use crate::requests::traceparent;
 ///
 /// # Errors
 ///
-/// Those of the service behind.
+/// The errors of the wrapped service.
 pub async fn log(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
@@ -47,6 +46,7 @@ pub async fn log(
         Err(error) => error.as_response_error().status_code(),
     };
     answering.outcome = Outcome::Answered(status);
+    // Records the request.
     drop(answering);
     let mut response = answer?;
     if let Ok(header) = header {
@@ -62,8 +62,8 @@ pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
     }
 }
 
-/// Records that the request waits for changes, as its client prefers: its duration says nothing of
-/// the server.
+/// Records that the request waits for changes, as its client asked. Its duration is not measured:
+/// the wait says nothing about the speed of the server.
 pub fn set_waited(request: &HttpRequest) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
         observed.waited.set(true);
@@ -83,18 +83,19 @@ const LOG_TARGET: &str = "access";
 /// The version of a path outside all versions.
 const NO_VERSION: &str = "-";
 
-/// What is found out of a request on its way.
+/// Facts about a request that are found out while it is answered.
 #[derive(Default)]
 struct Observed {
     /// The number of its token, once it is known.
     token: Cell<Option<i64>>,
-    /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
+    /// The pattern of the path, such as `/api/<version>/trainees/{trainee_id}`; `None` for an
+    /// unknown path.
     pattern: RefCell<Option<Rc<str>>>,
     waited: Cell<bool>,
 }
 
-/// A request that is being answered. It is recorded when this is dropped, so that one that is given
-/// up is too.
+/// A request that is being answered. The request is recorded when this is dropped, also if it is
+/// cancelled.
 struct Answering {
     id: RequestId,
     started: Instant,
@@ -103,12 +104,13 @@ struct Answering {
     times: RequestTimes,
     traceparent: Option<String>,
     outcome: Outcome,
-    /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
+    /// `None` in tests that mount the service without metrics.
     metrics: Option<Rc<RequestMetrics>>,
     _passing: Option<Passing>,
 }
 
 impl Answering {
+    /// Begins to observe a request. Until its outcome is set, the request counts as cancelled.
     fn begin(request: &ServiceRequest, id: RequestId) -> Self {
         let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
         let observed = Rc::new(Observed::default());
@@ -132,14 +134,16 @@ impl Answering {
         }
     }
 
+    /// Writes the line of the log, if the log shows it, and counts the request.
     fn record(&self, duration: Duration) {
         let pattern = self.observed.pattern.borrow();
         if log::log_enabled!(target: LOG_TARGET, Level::Info) {
             self.write_line(pattern.as_deref(), duration);
         }
         if let Some(metrics) = &self.metrics {
-            let duration = Some(duration).filter(|_| !self.observed.waited.get());
-            metrics.end(pattern.as_deref(), self.method, self.outcome, duration);
+            // A wait that the client asked for would distort the measured durations.
+            let measured = (!self.observed.waited.get()).then_some(duration);
+            metrics.end(pattern.as_deref(), self.method, self.outcome, measured);
         }
     }
 
@@ -193,15 +197,16 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 10_000.0).round() / 10.0
 }
 
-/// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`.
+/// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`. `-` stands
+/// for a part that the pattern does not have.
 fn split(pattern: Option<&str>) -> (&str, &str) {
     let Some(pattern) = pattern else {
         return (NO_VERSION, NO_VERSION);
     };
-    match pattern
+    let version_and_rest = pattern
         .strip_prefix("/api/")
-        .and_then(|rest| rest.split_at_checked(rest.find('/')?))
-    {
+        .and_then(|rest| rest.split_at_checked(rest.find('/')?));
+    match version_and_rest {
         Some(parts) => parts,
         None => (NO_VERSION, pattern),
     }

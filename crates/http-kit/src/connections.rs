@@ -7,9 +7,8 @@
 //! has kept the server waiting for too long. How long the body of a request may take is for
 //! [`crate::requests::body`].
 //!
-//! [`read_window`] bounds what is read ahead, for [`client_stream`], and [`application`] reports to it how each request proceeds.
-//!
-//! Knows sockets and moments, and nothing of what is asked.
+//! [`read_window`] bounds what [`client_stream`] reads ahead. [`application`] reports to it how
+//! each request proceeds.
 
 use std::cell::Cell;
 use std::net::Shutdown;
@@ -34,7 +33,7 @@ pub mod read_window;
 
 /// Open files per connection: its socket, and the handle that closes it after a timeout.
 const FILES_OF_A_CONNECTION: usize = 2;
-/// Files that the program has open besides: the database, its own wheels, and some to spare.
+/// Open files that are not connections of clients: databases, event loops, and a reserve.
 const OTHER_FILES: usize = 100;
 
 /// The bounds of connections.
@@ -47,30 +46,28 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// How long a connection may stay open without a request.
     pub keep_alive: Duration,
-    /// The most connections of the whole server. Others wait until there is room.
+    /// The most connections of the whole server. Further clients wait until one is closed.
     pub max_connections: NonZeroUsize,
 }
 
 impl Limits {
-    /// How long a connection may be without a request that is worked on: its client takes the
-    /// reply, waits, and sends the head of the next request.
+    /// How long a connection may be open while no request is worked on: the client takes the
+    /// previous reply, waits, and sends the head of the next request.
     fn longest_idle_time(&self) -> Duration {
         self.body_timeout + self.keep_alive + self.header_timeout
     }
 
-    /// Lowers the limits for a program that may open `most` files. Returns the limits and whether
-    /// they changed.
+    /// Lowers the limits for a program that may open `max_files` files. Returns the limits and
+    /// whether they changed.
     #[must_use]
-    pub fn within_open_files(self, most: usize) -> (Self, bool) {
-        let connections = most.saturating_sub(OTHER_FILES) / FILES_OF_A_CONNECTION;
-        let most = NonZeroUsize::new(connections).unwrap_or(NonZeroUsize::MIN);
-        (
-            Self {
-                max_connections: self.max_connections.min(most),
-                ..self
-            },
-            most < self.max_connections,
-        )
+    pub fn within_open_files(self, max_files: usize) -> (Self, bool) {
+        let connections = max_files.saturating_sub(OTHER_FILES) / FILES_OF_A_CONNECTION;
+        let max_connections = NonZeroUsize::new(connections).unwrap_or(NonZeroUsize::MIN);
+        let limits = Self {
+            max_connections: self.max_connections.min(max_connections),
+            ..self
+        };
+        (limits, max_connections < self.max_connections)
     }
 }
 
@@ -92,11 +89,11 @@ struct Watch {
     watching: JoinHandle<()>,
 }
 
-/// What is known of a connection.
+/// The state of a connection, shared with the task that closes it.
 #[derive(Debug)]
 struct Watched {
     idle: Cell<IdleState>,
-    /// Tells the watch that the end of an idle time is nearer than it was.
+    /// Notified when the end of the idle time was moved to an earlier moment.
     sooner: Notify,
 }
 
@@ -104,20 +101,20 @@ struct Watched {
 #[derive(Debug, Clone, Copy)]
 enum IdleState {
     /// A request is worked on.
-    Broken,
-    /// Nothing is to be done for the client, and it has until then to ask for more.
+    Busy,
+    /// No request is worked on. The connection is closed at this moment unless a request begins.
     Until(Instant),
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // The handle of the socket goes with the task. The connection is over only when all its
-        // handles are gone.
+        // The task holds a handle of the socket. The connection ends only when all handles are
+        // closed.
         self.watching.abort();
     }
 }
 
-/// Begins to watch a connection that was made.
+/// Starts the task that closes a new connection after its idle time.
 pub fn watch(connection: &ClientStream, data: &mut Extensions, limits: Limits) {
     data.insert(Rc::clone(connection.window()));
     let stream = connection.socket();
@@ -133,7 +130,8 @@ pub fn watch(connection: &ClientStream, data: &mut Extensions, limits: Limits) {
             let watching = rt::spawn(close_when_idle(socket, Rc::clone(&watched)));
             data.insert(Rc::new(Watch { watched, watching }));
         }
-        // Only when no file can be opened any more. Then the connection is not worth keeping.
+        // The process can open no more files. Without a handle no task could close the connection
+        // later, so it is closed now.
         Err(error) => {
             log::warn!("client connection closed; idle timeout not available: {error}");
             close(&SockRef::from(stream));
@@ -143,38 +141,37 @@ pub fn watch(connection: &ClientStream, data: &mut Extensions, limits: Limits) {
 
 /// Closes the connection when it has been idle for too long.
 async fn close_when_idle(socket: Socket, watched: Rc<Watched>) {
-    // While a request is worked on there is nothing to wait for but its end, which is looked for
-    // after a while.
+    // While a request is worked on, its end is looked for once in this time.
     const PAUSE: Duration = Duration::from_secs(1);
     loop {
         let pause = match watched.idle.get() {
-            IdleState::Broken => PAUSE,
+            IdleState::Busy => PAUSE,
             IdleState::Until(end) => end.saturating_duration_since(Instant::now()),
         };
         if pause.is_zero() {
             break;
         }
-        // Either way there is something to look at.
+        // The state is read again after the pause, or when the idle time has become shorter.
         let _ = rt::time::timeout(pause, watched.sooner.notified()).await;
     }
     log::debug!("client connection closed: idle timeout");
     close(&socket);
 }
 
-/// Closes a connection for both sides, also if other handles of it exist.
+/// Closes a connection in both directions, also if other handles of it exist.
 fn close(socket: &Socket) {
     if let Err(error) = socket.shutdown(Shutdown::Both) {
-        // The client was faster.
+        // The client has closed it before.
         log::debug!("client connection already closed: {error}");
     }
 }
 
-/// Answers the request, and notifies the watch of its connection. What was too slow is the last
-/// request of its connection.
+/// Answers a request. Its connection is not idle during that time. A request whose body was too
+/// slow (408) is the last one of its connection.
 ///
 /// # Errors
 ///
-/// Those of the service behind.
+/// The errors of the wrapped service.
 pub async fn track_activity(
     limits: Limits,
     request: ServiceRequest,
@@ -182,7 +179,7 @@ pub async fn track_activity(
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let watch = request.conn_data::<Rc<Watch>>().cloned();
     if let Some(watch) = &watch {
-        watch.watched.idle.set(IdleState::Broken);
+        watch.watched.idle.set(IdleState::Busy);
     }
     let mut answered = next.call(request).await;
     let too_slow =

@@ -1,5 +1,4 @@
-//! Cursors: where a client goes on in a list or in the changes, as a text that means nothing to the
-//! client.
+//! Cursors: positions in a list or in the changes, as text that is opaque to the client.
 //!
 //! A cursor is encrypted and authenticated with the key of the register. It opens only for its
 //! provider, version and query. A cursor of another query, a forged one and a damaged one give the
@@ -14,8 +13,8 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest cursor, in characters. What a cursor holds grows with the writes that were under way
-/// when it was made.
+/// The longest cursor, in characters. A cursor lists the writes that were running when it was made,
+/// so its length varies.
 pub const MAX_CHARS: usize = 8_192;
 
 /// Bytes of a key.
@@ -31,30 +30,28 @@ pub enum SealError {
     /// The operating system gives no random bytes.
     #[error("cursor cannot be sealed")]
     NoRandomness,
-    /// The place cannot be written as JSON.
+    /// The position cannot be written as JSON.
     #[error("reply cannot be written")]
     Unwritable(#[source] serde_json::Error),
 }
 
-/// What a cursor is for: it opens for nothing else.
+/// What a cursor is for. A cursor opens only in the scope in which it was sealed.
 #[derive(Debug, Clone, Copy)]
 pub struct CursorScope<'a> {
     /// The UKPRN of the provider.
     pub ukprn: &'a str,
     /// The label of the version.
     pub version: &'a str,
-    /// What is gone through, with all filters.
+    /// The list that the client pages through, with all filters.
     pub query: &'a str,
 }
 
 impl CursorScope<'_> {
+    /// The scope as additional authenticated data (AAD): opening fails with any other.
     fn aad(self) -> Aad<Vec<u8>> {
-        // None of the first two has a line break.
-        Aad::from(
-            [self.ukprn, self.version, self.query]
-                .join("\n")
-                .into_bytes(),
-        )
+        // UKPRNs and labels have no line break, so two scopes never give the same text.
+        let text = [self.ukprn, self.version, self.query].join("\n");
+        Aad::from(text.into_bytes())
     }
 }
 
@@ -66,7 +63,8 @@ impl CursorKey {
         Self(key.ok().map(|key| Arc::new(LessSafeKey::new(key))))
     }
 
-    /// A key that only this process has. Without random bytes nothing can be sealed.
+    /// A random key, known to this process only. Without random bytes from the operating system the
+    /// key can seal nothing.
     #[must_use]
     pub fn generate() -> Self {
         let mut bytes = [0; KEY_BYTES];
@@ -75,17 +73,18 @@ impl CursorKey {
             .map_or(Self(None), |()| Self::new(&bytes))
     }
 
-    /// Seals what a client goes on with.
+    /// A cursor: the position at which a client continues, sealed for a scope.
     ///
     /// # Errors
     ///
-    /// [`SealError::NoRandomness`] when the operating system gives no random bytes.
+    /// [`SealError::NoRandomness`] when the operating system gives no random bytes, and
+    /// [`SealError::Unwritable`] when the position cannot be written as JSON.
     pub fn seal(
         &self,
         scope: CursorScope<'_>,
-        place: &impl Serialize,
+        position: &impl Serialize,
     ) -> Result<String, SealError> {
-        let mut sealed = serde_json::to_vec(place).map_err(SealError::Unwritable)?;
+        let mut sealed = serde_json::to_vec(position).map_err(SealError::Unwritable)?;
         let mut nonce = [0; NONCE_LEN];
         let key = self.0.as_ref().ok_or(SealError::NoRandomness)?;
         let tag = SystemRandom::new().fill(&mut nonce).and_then(|()| {
@@ -99,7 +98,8 @@ impl CursorKey {
         Ok(BASE64URL_NOPAD.encode(&[&nonce, sealed.as_slice(), tag.as_ref()].concat()))
     }
 
-    /// Opens a cursor; `None` when it was not sealed with this key and for this.
+    /// The position in a cursor; `None` when the cursor was not sealed with this key for this
+    /// scope.
     #[must_use]
     pub fn open<T: DeserializeOwned>(&self, scope: CursorScope<'_>, cursor: &str) -> Option<T> {
         if cursor.len() > MAX_CHARS {
@@ -108,7 +108,7 @@ impl CursorKey {
         let bytes = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
         let mut sealed = sealed.to_vec();
-        let place = self
+        let position = self
             .0
             .as_ref()?
             .open_in_place(
@@ -117,7 +117,7 @@ impl CursorKey {
                 &mut sealed,
             )
             .ok()?;
-        serde_json::from_slice(place).ok()
+        serde_json::from_slice(position).ok()
     }
 }
 

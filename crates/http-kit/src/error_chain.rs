@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-/// Shows an error with its causes, each behind a colon. What database servers say has several
-/// lines, which become one. Many errors have the words of their cause in their own: these are not
-/// repeated.
+/// Shows an error and its causes on one line, separated by colons. A cause is left out if the text
+/// before it contains its text already, as many errors do. Line breaks, as in messages of database
+/// servers, become spaces.
 #[derive(Debug)]
 pub struct Causes<'a>(pub &'a dyn Error);
 
@@ -24,6 +24,7 @@ impl fmt::Display for Causes<'_> {
     }
 }
 
+/// The text of an error with line breaks replaced by spaces.
 fn one_line(error: &dyn Error) -> String {
     error
         .to_string()

@@ -1,4 +1,4 @@
-//! How often, how much and how long a client may ask.
+//! Limits: how often, how much and for how long clients may use the server.
 
 pub mod concurrency_limit;
 pub mod long_jobs;

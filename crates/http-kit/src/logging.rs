@@ -1,11 +1,11 @@
-//! How the log is written: as lines of text for people, or as one JSON object a line for programs.
+//! Writes the log: as lines of text for people, or as one JSON object per line for programs.
 //!
-//! What is logged says its facts as key-values; both forms show them. Which lines are shown is said
-//! by `RUST_LOG`.
+//! Log lines carry their data as key-values, and both forms show them. `RUST_LOG` selects which
+//! lines are shown.
 //!
 //! A server logs into a bounded queue, and a separate thread writes it out, so that a slow reader
-//! of standard error delays no request. A command writes its lines itself, between the others that
-//! it prints.
+//! of standard error delays no request. A command line tool writes its log lines directly, in order
+//! with its other output.
 
 mod lines;
 mod queue;
@@ -23,7 +23,8 @@ use log::{Level, LevelFilter};
 
 use self::queue::LogQueue;
 
-/// The most that waits to be written, in bytes. As much again may be on its way to standard error.
+/// The most bytes that wait to be written. Up to the same number may be in the middle of being
+/// written to standard error.
 const MAX_QUEUED_BYTES: usize = 1_048_576;
 /// How long the end of the program waits for the log to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -61,7 +62,7 @@ pub enum Writing {
     Queued,
 }
 
-/// The log of the process. What is queued is written when this is dropped, also by a panic.
+/// The log of the process. Dropping it, also in a panic, writes the queued lines.
 #[derive(Debug)]
 #[must_use]
 pub struct Log(());
@@ -73,15 +74,15 @@ impl Drop for Log {
 }
 
 /// Starts writing the log to standard error: entries of at least `level`, unless `RUST_LOG` names
-/// other levels. Once for a process.
+/// other levels. Must be called only once in a process.
 pub fn start(format: LogFormat, writing: Writing, level: LevelFilter) -> Log {
     let mut builder = Builder::new();
-    let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let is_coloured = stderr().is_terminal() && !is_plain
+    let is_colour_off = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_coloured = stderr().is_terminal() && !is_colour_off
         || env::var("RUST_LOG_STYLE").is_ok_and(|style| style == "always");
     if writing == Writing::Queued && begin_thread() {
-        // The queue is no terminal, but what it holds may be shown by one; and no other line has
-        // colours that would have to be looked for.
+        // env_logger cannot see whether the queue ends in a terminal, so colours are forced here.
+        // The formats without colours below ignore this style.
         builder.write_style(WriteStyle::Always);
         if let Some(queue) = QUEUE.get() {
             builder.target(Target::Pipe(Box::new(queue.clone())));
@@ -91,11 +92,11 @@ pub fn start(format: LogFormat, writing: Writing, level: LevelFilter) -> Log {
     for target in ABOUT_CLIENTS {
         builder.filter_module(target, LevelFilter::Off);
     }
-    // It logs each worker that starts or stops.
+    // At level info, `actix_server` logs each worker that starts or stops.
     builder.filter_module("actix_server", LevelFilter::Warn);
     builder.parse_env(Env::default().default_filter_or(level.as_str()));
     match format {
-        // As env_logger writes it, with colours.
+        // The default format of env_logger has colours.
         LogFormat::Text if is_coloured => {}
         LogFormat::Text => drop(builder.format(lines::write_text)),
         LogFormat::Json => drop(builder.format(lines::write_json)),
@@ -111,7 +112,7 @@ pub fn flush() {
     }
 }
 
-/// Writes a line to standard error behind all that was logged.
+/// Writes a line to standard error after all lines that were logged before.
 pub fn print(line: &str) {
     match QUEUE.get() {
         Some(queue) => queue.push(format!("{line}\n").as_bytes()),
@@ -125,7 +126,7 @@ pub fn lines_lost() -> u64 {
     QUEUE.get().map_or(0, LogQueue::lost)
 }
 
-/// Begins to write what is queued. Whether there is a queue.
+/// Starts the thread that writes queued lines. Returns whether the queue is in use.
 fn begin_thread() -> bool {
     let queue = LogQueue::new(MAX_QUEUED_BYTES);
     let writing = queue.clone();
@@ -137,12 +138,13 @@ fn begin_thread() -> bool {
     thread.is_ok() && QUEUE.set(queue).is_ok()
 }
 
-/// Reports panics in the log: to write them where they happen would hold requests up.
+/// Reports panics through the log queue: writing to standard error from the panicking thread could
+/// block requests. If the log hides panics, the previous hook reports them.
 fn log_panics() {
-    let write = panic::take_hook();
+    let previous_hook = panic::take_hook();
     panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
         if !log::log_enabled!(target: PANIC, Level::Error) {
-            return write(info);
+            return previous_hook(info);
         }
         let current = thread::current();
         let name = current.name().unwrap_or("<unnamed>");

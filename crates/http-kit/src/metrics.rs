@@ -1,10 +1,9 @@
-//! What the server reports of its work: the names, units and meanings of its metrics, and the one
-//! place where they are collected. `docs/monitoring.md` has them all in a table, which a test holds
-//! against what is exported.
+//! The metrics of the server: their names, units and meanings, and the recorder that collects them.
+//! `docs/monitoring.md` lists them all in a table. A test compares the table with the exported
+//! metrics.
 //!
-//! No value of a label comes from a request. It is the label of a version that is served, a path of
-//! ours, a status, or one of an enum of ours; so there are never more series than the program has
-//! written down.
+//! No value of a label is text from a request. Each value is the label of a served version, a path
+//! of the API, a status, or the name of an enum variant. So the number of series is bounded.
 
 pub mod requests;
 
@@ -41,30 +40,28 @@ const MAILS: &str = "register_mails_total";
 const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
 
-/// Upper bounds of the durations of requests, in seconds.
+/// Upper bounds of the histogram buckets for durations of requests, in seconds.
 const DURATIONS: &[f64] = &[
     0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// What a label says of a path or a version that there is not.
+/// The value of a label where there is no such path or version.
 pub(crate) const NONE: &str = "-";
 
-/// Begins to collect, for the whole process. Must come before the store is opened and before a
-/// request is answered.
+/// Installs the recorder of metrics for the whole process. Must be called before the store is
+/// opened and before a request is answered.
 ///
 /// # Errors
 ///
-/// When something collects already.
+/// When a recorder is installed already.
 pub fn collect() -> Result<PrometheusHandle, BuildError> {
     let buckets = database::metrics::BUCKETS
         .into_iter()
         .chain([(REQUEST_DURATION, DURATIONS)]);
-    let builder =
-        buckets
-            .into_iter()
-            .try_fold(PrometheusBuilder::new(), |builder, (name, bounds)| {
-                builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)
-            })?;
+    let mut builder = PrometheusBuilder::new();
+    for (name, bounds) in buckets {
+        builder = builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)?;
+    }
     let handle = builder.install_recorder()?;
     describe();
     database::metrics::describe();
@@ -159,8 +156,8 @@ fn describe() {
     );
 }
 
-/// Sets what does not change while the process runs, and begins those counters at zero whose series
-/// are few, so that the first event already shows as a change.
+/// Sets the metrics that do not change while the process runs. Counters with few series begin at
+/// zero, so that the first event already shows as a change.
 pub fn start(versions: &Versions) {
     gauge!(BUILD_INFO, "program" => env!("CARGO_PKG_VERSION")).set(1);
     gauge!(START_TIME).set(
@@ -182,8 +179,8 @@ pub fn start(versions: &Versions) {
         let label = version_label(served.version.label);
         gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
         count_unrecognised_names(&label, &UnrecognisedNames::default());
-        for gone in served.version.endpoints.deprecated {
-            deprecated_requests(label.clone(), gone.endpoint).increment(0);
+        for deprecation in served.version.endpoints.deprecated {
+            deprecated_requests(label.clone(), deprecation.endpoint).increment(0);
         }
     }
     for failure in AuthenticationError::ALL {
@@ -205,12 +202,12 @@ pub fn tokens_expiring(tokens: usize) {
     gauge!(TOKENS_EXPIRING).set(u32::try_from(tokens).unwrap_or(u32::MAX));
 }
 
-/// Counts the items of batches whose results have the status.
+/// The counter of batch items whose results have this status.
 pub fn batch_item(status: StatusCode) -> Counter {
     counter!(BATCH_ITEMS, "status" => status.as_str().to_owned())
 }
 
-/// Publishes for how long the oldest open transaction has held up those who follow changes.
+/// Publishes for how long the oldest open transaction has delayed changes for clients.
 pub fn changes_delay(delay: Duration) {
     gauge!(CHANGES_DELAY).set(delay);
 }
@@ -222,30 +219,31 @@ pub fn unrecognised_names(version: Label, names: &UnrecognisedNames) {
     }
 }
 
-fn count_unrecognised_names(
-    version: &SharedString,
-    UnrecognisedNames {
-        of_other_versions: foreign,
-        unknown,
-    }: &UnrecognisedNames,
-) {
-    for (kind, names) in [("other_version", foreign.len()), ("unknown", *unknown)] {
+/// Adds the names to the counters of this version, also where there are none: that makes the
+/// series.
+fn count_unrecognised_names(version: &SharedString, names: &UnrecognisedNames) {
+    let by_kind = [
+        ("other_version", names.of_other_versions.len()),
+        ("unknown", names.unknown),
+    ];
+    for (kind, names) in by_kind {
         let names = u64::try_from(names).unwrap_or(u64::MAX);
         counter!(UNRECOGNISED_NAMES, "version" => version.clone(), "kind" => kind).increment(names);
     }
 }
 
-/// Requests without a valid token.
+/// The counter of requests without a valid token for this reason.
 pub fn token_failures(failure: AuthenticationError) -> Counter {
     counter!(TOKEN_FAILURES, "reason" => failure.name())
 }
 
-/// Requests that were refused since there were too many.
-pub fn rate_limited(whose: RateLimitScope) -> Counter {
-    counter!(RATE_LIMITED, "by" => whose.name())
+/// The counter of requests that were refused by a rate limit of this scope.
+pub fn rate_limited(scope: RateLimitScope) -> Counter {
+    counter!(RATE_LIMITED, "by" => scope.name())
 }
 
-/// Refused requests that the log of requests has no room for, or that could not be written.
+/// The counter of refused requests that are missing from the log of requests, because it was full
+/// or could not be written.
 pub fn request_log_dropped() -> Counter {
     counter!(REQUEST_LOG_DROPPED)
 }
@@ -276,7 +274,7 @@ impl MailOutcome {
     }
 }
 
-/// Counts mails of a kind by the outcome of an attempt.
+/// The counter of attempts to send mails of a kind, with this outcome.
 pub fn mails(kind: MailKind, outcome: MailOutcome) -> Counter {
     counter!(MAILS, "kind" => kind.name(), "outcome" => outcome.name())
 }
@@ -286,7 +284,7 @@ pub fn publish_lost_log_lines(lines: u64) {
     counter!(LOG_LINES_LOST).absolute(lines);
 }
 
-/// Requests for an endpoint of a version that should no longer be used.
+/// The counter of requests for a deprecated endpoint of a version.
 fn deprecated_requests(version: SharedString, endpoint: Endpoint) -> Counter {
     counter!(DEPRECATED_REQUESTS, "version" => version, "endpoint" => endpoint.path())
 }

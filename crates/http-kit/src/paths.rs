@@ -1,15 +1,14 @@
-//! Where things are: the paths that links in headers, lists and pages lead to.
+//! The paths that links in headers, lists and pages lead to.
 //!
-//! A label has no character that must be escaped in a path or in a query. What is behind a path is
-//! not known here.
+//! A label has no character that must be escaped in a path or in a query.
 
 use adapter_kit::Label;
 
-/// All that is for programs.
+/// The prefix of all paths for programs.
 pub const API: &str = "/api";
 /// The list of versions, for programs.
 pub const VERSIONS: &str = "/api/versions";
-/// The pages for people.
+/// The documentation, for people.
 pub const DOCS: &str = "/docs";
 /// The page that rewrites a body for another version.
 pub const MIGRATE: &str = "/docs/migrate";
@@ -21,19 +20,19 @@ pub const SETTINGS: &str = "/settings";
 /// The page with what a provider has to change for the newest version.
 pub const READINESS: &str = "/settings/readiness";
 
-/// The address of a sign-in link at the site of the settings.
+/// The address of a sign-in link. `site` is the address of the server, `secret` that of the link.
 #[must_use]
 pub fn sign_in(site: &str, secret: &str) -> String {
     format!("{}{SETTINGS}/sign-in/{secret}", site.trim_end_matches('/'))
 }
 
-/// The contract of a version, for people.
+/// The path of the page with the contract of a version.
 #[must_use]
 pub fn documentation(label: Label) -> String {
     format!("{DOCS}/{label}")
 }
 
-/// A document of a version, by its name.
+/// The path of a document of a version, such as [`PROBLEMS`].
 #[must_use]
 pub fn document(label: Label, name: &str) -> String {
     format!("{}/{name}", documentation(label))
@@ -41,10 +40,11 @@ pub fn document(label: Label, name: &str) -> String {
 
 /// The name of the contract among the documents of a version.
 pub const CONTRACT: &str = "contract";
-/// The name of the document of problems.
+/// The name of the document that describes all problems.
 pub const PROBLEMS: &str = "problems";
 
-/// Where a problem is described, by its code, or a status by its anchor ([`status_anchor`]).
+/// The path to the description of a problem. `problem` is its code, or the anchor of a status
+/// ([`status_anchor`]).
 #[must_use]
 pub fn problem(label: Label, problem: &str) -> String {
     format!("{}#{problem}", document(label, PROBLEMS))
@@ -71,7 +71,7 @@ impl OpenApiDocument {
     /// All documents.
     pub const ALL: [Self; 3] = [Self::Complete, Self::Client, Self::Client30];
 
-    /// The path below that of a version.
+    /// The path without the prefix of a version.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -87,45 +87,45 @@ impl OpenApiDocument {
         label.base_path() + self.path()
     }
 
-    /// The name of its committed file.
+    /// The name of the file of this document in the repository.
     #[must_use]
     pub fn file(self) -> &'static str {
         self.path().trim_start_matches('/')
     }
 }
 
-/// What is new in a version.
+/// The path of the page with what is new in a version.
 #[must_use]
 pub fn release_notes(label: Label) -> String {
     written(&label.to_string())
 }
 
-/// What is written about a version, by its name.
+/// The path of a page with notes about a version, by the name of the page.
 #[must_use]
 pub fn written(name: &str) -> String {
     format!("{DOCS}/versions/{name}")
 }
 
-/// A file that pages load, by the digest of its content and its name.
+/// The path of a file that pages load. The digest of its content makes the path change with it.
 #[must_use]
 pub fn asset(digest: &str, name: &str) -> String {
     format!("{DOCS}/assets/{digest}/{name}")
 }
 
-/// The page about the move from one served version to another.
+/// The path of the page about the move from one served version to another.
 #[must_use]
 pub fn move_page(from: Label, to: Label) -> String {
     format!("{MOVE}/{from}/{to}")
 }
 
-/// How to get from one version to another, also from a version that is no longer served. Leads to
-/// [`move_page`] where both are served.
+/// The path of the guide from one version to another, also from a version that is no longer served.
+/// It leads to [`move_page`] if both are served.
 #[must_use]
 pub fn migration_guide(from: Label, to: Label) -> String {
     format!("{MIGRATE}?from={from}&to={to}")
 }
 
-/// All that differs between two versions.
+/// The path of the page with all differences between two versions.
 #[must_use]
 pub fn differences(from: Label, to: Label) -> String {
     format!("{DOCS}/differences/{from}..{to}")

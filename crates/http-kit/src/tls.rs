@@ -1,6 +1,6 @@
 //! The certificate of the server, read from files, and read again without a restart.
 //!
-//! TLS 1.2 and 1.3, with the cryptography of *ring*. HTTP/1.1 alone is spoken over it: see
+//! Supports TLS 1.2 and 1.3, with the cryptography of *ring*, and only HTTP/1.1 over them: see
 //! `docs/architecture.md`.
 
 use std::fmt;
@@ -26,7 +26,7 @@ pub enum TlsError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A file is not what it should be.
+    /// A file holds no certificate or key in PEM form.
     #[error("{} holds no {what} in PEM form; give a file that does", .path.display())]
     Malformed {
         /// The file.
@@ -55,7 +55,7 @@ pub enum TlsError {
     },
 }
 
-/// A certificate chain and its key, from two files. Those who connect get what was read last.
+/// A certificate chain and its key, from two files. New connections get those that were read last.
 pub struct Certificate {
     chain: PathBuf,
     key: PathBuf,
@@ -68,7 +68,7 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// Why they cannot be used.
+    /// Why the files cannot be used.
     pub fn read(chain: &Path, key: &Path) -> Result<Arc<Self>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let current = RwLock::new(Arc::new(certified(chain, key, &provider)?));
@@ -80,23 +80,23 @@ impl Certificate {
         }))
     }
 
-    /// Reads both files again. Those who are connected stay so.
+    /// Reads both files again, for new connections. Existing connections go on.
     ///
     /// # Errors
     ///
-    /// Why they cannot be used. Then what was read before stays in use.
+    /// Why the files cannot be used. Then the previous certificate stays in use.
     pub fn read_again(&self) -> Result<(), TlsError> {
         let fresh = Arc::new(certified(&self.chain, &self.key, &self.provider)?);
-        // A poisoned lock is no harm: the value under it is written in one step.
+        // A poisoned lock does no harm: its value is replaced in one step.
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
 
-    /// How a server speaks TLS with this certificate.
+    /// The TLS configuration of a server with this certificate.
     ///
     /// # Errors
     ///
-    /// When the cryptography does not fit the versions of TLS, which is a defect.
+    /// When the cryptography does not support the versions of TLS, which would be a defect.
     pub fn config(self: &Arc<Self>) -> Result<ServerConfig, rustls::Error> {
         let config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(&[&TLS13, &TLS12])?
@@ -123,22 +123,18 @@ impl fmt::Debug for Certificate {
     }
 }
 
+/// Reads a certificate chain and its key from files, and checks that they belong together.
 fn certified(
     chain: &Path,
     key: &Path,
     provider: &CryptoProvider,
 ) -> Result<CertifiedKey, TlsError> {
-    let read: Result<Vec<_>, pem::Error> =
-        CertificateDer::pem_file_iter(chain).and_then(Iterator::collect);
-    let certificates = read
-        .and_then(|all| {
-            if all.is_empty() {
-                Err(pem::Error::NoItemsFound)
-            } else {
-                Ok(all)
-            }
-        })
+    let certificates: Vec<_> = CertificateDer::pem_file_iter(chain)
+        .and_then(Iterator::collect)
         .map_err(|fault| fault_in(chain, fault, "certificate"))?;
+    if certificates.is_empty() {
+        return Err(fault_in(chain, pem::Error::NoItemsFound, "certificate"));
+    }
     let private =
         PrivateKeyDer::from_pem_file(key).map_err(|fault| fault_in(key, fault, "private key"))?;
     let unusable = |path: &Path| {
@@ -151,7 +147,7 @@ fn certified(
         .map_err(unusable(key))?;
     let certified = CertifiedKey::new(certificates, signing);
     match certified.keys_match() {
-        // What cannot be compared may fit.
+        // Some kinds of keys cannot be compared. They are accepted, because they may match.
         Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified),
         Err(rustls::Error::InconsistentKeys(_)) => Err(TlsError::OtherKey {
             key: key.to_owned(),
@@ -161,6 +157,7 @@ fn certified(
     }
 }
 
+/// The error for a file that cannot be read, or does not hold `what`.
 fn fault_in(path: &Path, fault: pem::Error, what: &'static str) -> TlsError {
     let path = path.to_owned();
     if let pem::Error::Io(source) = fault {

@@ -2,8 +2,9 @@
 //!
 //! Each option can also be given as an environment variable; the option has precedence. The
 //! variable is `REGISTER_` followed by the name of the option. If options of several commands have
-//! the same name but different meanings, the words of the command come between the two. Commands
-//! print results to standard output, and all other texts to standard error.
+//! the same name but different meanings, the words of the command come after `REGISTER_`, as in
+//! `REGISTER_TOKEN_LIST_PROVIDER`. Commands print results to standard output, and all other texts
+//! to standard error.
 
 use std::io::{IsTerminal as _, stderr};
 
@@ -74,9 +75,9 @@ enum Command {
     Backup(maintenance::backups::Backup),
     /// Replace a SQLite database with a backup; stop all servers first
     ///
-    /// The command first checks the backup. It replaces an existing database only with --force. Then
-    /// it updates the schema of the new database. The backup file stays as it is. For PostgreSQL, the
-    /// command prints which tool to use.
+    /// The command first checks the backup. It replaces an existing database only with --force.
+    /// Then it updates the schema of the new database. The backup file stays as it is. For
+    /// PostgreSQL, the command prints which tool to use.
     Restore(maintenance::backups::Restore),
     /// Check the stored data for errors; servers can keep running
     ///
@@ -180,7 +181,7 @@ const UNRECORDED: [&str; 25] = [
     "docs",
 ];
 
-/// The names of the command and its subcommand.
+/// The names of the command and its subcommand, such as `token list`.
 fn full_name(matches: &ArgMatches) -> String {
     let commands = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
     commands.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
@@ -217,7 +218,7 @@ impl CommandLine {
         }
     }
 
-    /// The way of writing the log. A server must not wait for it.
+    /// Who writes the log. A server uses a separate thread, so that no request waits for the log.
     #[must_use]
     pub fn log_writing(&self) -> Writing {
         if let Command::Serve(_) = self.command {

@@ -44,7 +44,7 @@ pub enum ContractError {
     Unwritable(#[source] serde_json::Error),
 }
 
-/// The files of a committed contract: names and contents.
+/// The files of a committed contract: their names and contents.
 ///
 /// # Errors
 ///
@@ -78,55 +78,54 @@ impl Report {
     /// The number of breaking changes and lost versions.
     #[must_use]
     pub fn broken(&self) -> usize {
-        let broken = |outcome: &Outcome| match outcome {
+        let count = |outcome: &Outcome| match outcome {
             Outcome::Served(changes) => changes.iter().filter(|change| change.breaking).count(),
             Outcome::Removed => 0,
             Outcome::Lost => 1,
         };
-        self.outcomes.values().map(broken).sum()
+        self.outcomes.values().map(count).sum()
     }
 
-    /// The breaking changes that the change log announces: an entry below a heading that begins
-    /// with "Breaking" names the version and the subject of the change. The loss of a version
-    /// cannot be announced.
+    /// The breaking changes that the change log announces, with their versions. A change is
+    /// announced if an entry below a heading that begins with "Breaking" names the version and the
+    /// subject of the change. The loss of a version cannot be announced.
     #[must_use]
     pub fn announced(&self, change_log: &str) -> Vec<(Label, &Change)> {
         let entries = breaking_entries(change_log);
-        let is_announced = |label: &Label, change: &Change| {
-            let label = label.to_string();
+        let is_announced = |label: &str, change: &Change| {
             entries
                 .iter()
-                .any(|entry| mentions(entry, &label) && mentions(entry, change.subject()))
+                .any(|entry| mentions(entry, label) && mentions(entry, change.subject()))
         };
-        let served = self
-            .outcomes
-            .iter()
-            .filter_map(|(label, outcome)| match outcome {
-                Outcome::Served(changes) => Some((*label, changes)),
-                Outcome::Removed | Outcome::Lost => None,
-            });
-        let changes =
-            served.flat_map(|(label, changes)| changes.iter().map(move |change| (label, change)));
-        let breaking = changes.filter(|(_, change)| change.breaking);
-        breaking
-            .filter(|(label, change)| is_announced(label, change))
-            .collect()
+        let mut announced = Vec::new();
+        for (label, outcome) in &self.outcomes {
+            let Outcome::Served(changes) = outcome else {
+                continue;
+            };
+            let name = label.to_string();
+            for change in changes {
+                if change.breaking && is_announced(&name, change) {
+                    announced.push((*label, change));
+                }
+            }
+        }
+        announced
     }
 
     /// The additions that the change log does not mention, by version.
     #[must_use]
     pub fn unmentioned(&self, change_log: &str) -> Vec<(Label, String)> {
-        let added = |(label, outcome): (&Label, &Outcome)| -> Vec<(Label, String)> {
-            match outcome {
-                Outcome::Served(changes) => changes
-                    .iter()
-                    .filter(|change| !change.breaking && !mentions(change_log, change.subject()))
-                    .map(|change| (*label, change.subject().to_owned()))
-                    .collect(),
-                Outcome::Removed | Outcome::Lost => Vec::new(),
+        let mut unmentioned = Vec::new();
+        for (label, outcome) in &self.outcomes {
+            let Outcome::Served(changes) = outcome else {
+                continue;
+            };
+            for change in changes {
+                if !change.breaking && !mentions(change_log, change.subject()) {
+                    unmentioned.push((*label, change.subject().to_owned()));
+                }
             }
-        };
-        let mut unmentioned: Vec<_> = self.outcomes.iter().flat_map(added).collect();
+        }
         unmentioned.sort();
         unmentioned.dedup();
         unmentioned
@@ -136,7 +135,9 @@ impl Report {
 /// The entries of a change log below headings that begin with "Breaking", each on one line.
 fn breaking_entries(change_log: &str) -> Vec<String> {
     let mut entries: Vec<String> = Vec::new();
+    // Whether the last heading begins with "Breaking".
     let mut is_breaking = false;
+    // Whether the next line may continue the last entry.
     let mut is_open = false;
     for line in change_log.lines() {
         let text = line.trim();
@@ -161,21 +162,24 @@ fn breaking_entries(change_log: &str) -> Vec<String> {
 
 /// Whether a text contains a name as a whole word.
 fn mentions(text: &str, name: &str) -> bool {
-    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    text.match_indices(name).any(|(at, _)| {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
+    let is_of_word = |character: char| character.is_alphanumeric() || character == '_';
+    text.match_indices(name).any(|(start, _)| {
+        let before = text
+            .get(..start)
+            .and_then(|before| before.chars().next_back());
         let after = text
-            .get(at + name.len()..)
+            .get(start + name.len()..)
             .and_then(|after| after.chars().next());
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+        !before.is_some_and(is_of_word) && !after.is_some_and(is_of_word)
     })
 }
 
-/// Compares the contracts of a folder with the served versions.
+/// Compares the contracts in a folder with the served versions. `removed` are the versions that may
+/// be missing.
 ///
 /// # Errors
 ///
-/// When the folder contains no contracts, or one of them is unreadable.
+/// When the folder contains no contracts, or a contract is unreadable.
 pub fn check(
     folder: &Path,
     versions: &Versions,
@@ -216,6 +220,7 @@ pub fn check(
     Ok(report)
 }
 
+/// Reads a JSON file of a contract.
 fn read(path: PathBuf) -> Result<Value, ContractError> {
     let text = fs::read(&path).map_err(|source| ContractError::Unreadable {
         path: path.clone(),

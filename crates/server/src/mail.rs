@@ -28,6 +28,7 @@ pub struct LinkSites {
 }
 
 impl LinkSites {
+    /// The pages that links in mails can open.
     fn targets(&self) -> LinkTargets {
         LinkTargets {
             organisations: self.organisations.is_some(),
@@ -36,7 +37,7 @@ impl LinkSites {
     }
 }
 
-/// What is needed to send mails. Cheap to clone.
+/// Sends mails: the mail server, the sites of links, and the environment. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Mailer {
     server: MailServer,
@@ -45,7 +46,7 @@ pub struct Mailer {
 }
 
 impl Mailer {
-    /// Mails through a mail server, with links to the given sites.
+    /// Sends mails through this mail server, with links to the given sites.
     #[must_use]
     pub fn new(server: MailServer, sites: LinkSites, environment: Environment) -> Self {
         Self {

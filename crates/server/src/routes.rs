@@ -19,20 +19,21 @@ pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     configure_not_found(config, state);
 }
 
-/// Configures a separate listener for settings pages, with the documents that they link to and the
-/// API descriptions that those load.
+/// Configures a separate listener for settings pages. It also has the documentation pages that the
+/// settings link to, and the API descriptions that the documentation loads.
 pub fn configure_settings(config: &mut ServiceConfig, state: &AppState) {
     gateway::routes::configure_descriptions(config, &state.gateway);
     configure_pages(config, state);
     configure_not_found(config, state);
 }
 
-/// Configures the operators' pages on the operator listener, with the files that they load.
+/// Configures the operators' pages on the operator listener, with the files that the pages load.
 pub fn configure_operator_pages(config: &mut ServiceConfig, state: &AppState) {
     docs_pages::configure_files(config);
     configure_settings_pages(config, state);
 }
 
+/// Configures the documentation pages, and the settings pages if they are served.
 fn configure_pages(config: &mut ServiceConfig, state: &AppState) {
     let settings = if state.settings.is_some() {
         SettingsLink::Served
@@ -43,6 +44,7 @@ fn configure_pages(config: &mut ServiceConfig, state: &AppState) {
     configure_settings_pages(config, state);
 }
 
+/// Configures the settings pages if they are served. The scope applies only to their paths.
 fn configure_settings_pages(config: &mut ServiceConfig, state: &AppState) {
     if let Some(settings) = &state.settings {
         let gateway = state.gateway.clone();
@@ -67,8 +69,8 @@ fn configure_not_found(config: &mut ServiceConfig, state: &AppState) {
     });
 }
 
-/// Returns the reply of a browser's request for a path without content. `/settings` leads to the
-/// settings where they have another address. Returns `None` for a program.
+/// The reply to a browser that requests an unknown path; `None` for a program. `/settings`
+/// redirects to the settings if another listener serves them.
 fn page_for_unknown_path(
     request: &HttpRequest,
     settings: &SettingsAddress,
@@ -76,10 +78,10 @@ fn page_for_unknown_path(
     let pages = match settings {
         SettingsAddress::Here => ListenerPages::All,
         SettingsAddress::At(site) if request.path() == paths::SETTINGS => {
-            let lead = HttpResponse::TemporaryRedirect()
+            let redirect = HttpResponse::TemporaryRedirect()
                 .insert_header((LOCATION, format!("{site}{}", paths::SETTINGS)))
                 .finish();
-            return prefers_html(request).then_some(lead);
+            return prefers_html(request).then_some(redirect);
         }
         SettingsAddress::Nowhere if request.path() == paths::SETTINGS => {
             return no_settings_page(request);

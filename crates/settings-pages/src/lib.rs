@@ -4,8 +4,8 @@
 //! reasons of refusals. `request/receive.rs` processes every request in the same steps: check that
 //! the connection is safe for cookies, check that the form comes from one of these pages, then find
 //! the session and run the handler in one job of the store. The table of routes ([`ROUTES`])
-//! defines the access to each route. Changes take an [`Actor`](storage::accounts::users::Actor),
-//! which is limited to its organisation.
+//! defines the access to each route. Functions that change data take an
+//! [`Actor`](storage::accounts::users::Actor), which is limited to its organisation.
 //!
 //! The pages are not part of the API. Handlers do not depend on versions or records.
 //!

@@ -35,7 +35,7 @@ const fn post(path: &'static str, handler: Handler) -> Route {
     }
 }
 
-/// A form with a pasted file.
+/// The route of a form with a pasted file.
 const fn post_file(path: &'static str, handler: Handler) -> Route {
     Route {
         method: Method::Post,
@@ -46,7 +46,7 @@ const fn post_file(path: &'static str, handler: Handler) -> Route {
     }
 }
 
-/// A form with an uploaded file.
+/// The route of a form with an uploaded file.
 const fn post_upload(path: &'static str, handler: Handler) -> Route {
     Route {
         method: Method::Post,

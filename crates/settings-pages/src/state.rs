@@ -15,13 +15,14 @@ use storage::base::token::Environment;
 
 use crate::signing_in::openid::issuer::Issuer;
 
-/// Pages created at once, and requests waiting. The limit reserves the store for the API.
+/// The numbers of pages created at once and of waiting requests. The limit leaves capacity of the
+/// store to the API.
 const PAGES: (usize, usize) = (4, 16);
 /// Like `PAGES`, but per user, so that one user cannot use up the limit.
 const PAGES_OF_USER: (usize, usize) = (2, 6);
 /// The maximum time that a request waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// Requests to the issuer at once, and requests waiting.
+/// The numbers of requests to the issuer at once and of waiting requests.
 const FETCHES: (usize, usize) = (4, 16);
 /// The maximum number of remembered sessions.
 const MAX_SESSIONS: usize = 10_000;
@@ -45,7 +46,8 @@ pub enum Audience {
 }
 
 impl Audience {
-    /// Whether the audience includes operators, or else users of organisations.
+    /// Whether the audience includes operators if `operators` is true, else whether it includes
+    /// users of organisations.
     pub(crate) fn includes(self, operators: bool) -> bool {
         match self {
             Self::All => true,
@@ -180,6 +182,7 @@ impl SettingsPages {
         self.sessions(|known| known.contains_key(session))
     }
 
+    /// Remembers a session as valid. If too many are remembered, all others are forgotten first.
     pub(crate) fn remember(&self, session: SecretDigest, user_id: i64) {
         self.sessions(|known| {
             if known.contains_key(&session) {
@@ -204,9 +207,9 @@ impl SettingsPages {
         });
     }
 
-    /// Waits for a permit to create a page. Waits for the limit of a known user first, so that such
-    /// waits do not use up the common limit. Returns `None` when too many requests wait, or after a
-    /// timeout.
+    /// Waits for a permit to create a page. A known user waits for the user's own limit first, so
+    /// that this wait does not use up the common limit. Returns `None` when too many requests wait,
+    /// or after a timeout.
     pub(crate) async fn acquire(&self, session: Option<&SecretDigest>) -> Option<PagePermit> {
         let of_user = session.and_then(|session| {
             self.sessions(|known| {
@@ -229,6 +232,7 @@ impl SettingsPages {
         self.sessions(|known| known.remove(session));
     }
 
+    /// Locks the remembered sessions and passes them to `look`.
     fn sessions<T>(&self, look: impl FnOnce(&mut HashMap<SecretDigest, KnownSession>) -> T) -> T {
         // A poisoned lock is harmless: a missing session only counts one more request.
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))

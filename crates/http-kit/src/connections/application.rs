@@ -1,10 +1,10 @@
-//! The application behind a connection: keeps the connection informed of what is done with a
-//! request, and decides what a client with `Expect: 100-continue` gets.
+//! The application behind a connection. Reports the progress of each request to the connection, and
+//! decides what a client with `Expect: 100-continue` gets.
 //!
 //! actix-http writes `100 Continue` before it calls the application. Here the application is called
-//! first, with a body that notes when it is wanted. A reply that comes before that is the only
-//! response; otherwise `100 Continue` is written, and the same call goes on. So a status that is
-//! decided by the head alone is sent without an interim response, whichever it is.
+//! first, with a body that notes when the application reads it. A reply that comes before that is
+//! the only response. Otherwise `100 Continue` is written, and the same call goes on. So every
+//! status that is decided by the head alone is sent without an interim response.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::convert::Infallible;
@@ -29,7 +29,7 @@ use super::read_window::{BodyLength, ReadWindow};
 type Answer = Result<Response<TrackedBody>, Error>;
 type Work = Pin<Box<dyn Future<Output = Answer>>>;
 
-/// Makes the application of one worker, which both its services call.
+/// Makes the application of one worker. [`Application`] and [`Expectation`] both call it.
 pub struct ApplicationFactory<F: ServiceFactory<Request>> {
     factory: Rc<F>,
     application: Rc<OnceCell<Rc<F::Service>>>,
@@ -89,7 +89,7 @@ pub struct TrackedBody {
 }
 
 impl<F: ServiceFactory<Request>> ApplicationFactory<F> {
-    /// The application that the factory makes, once for each thread.
+    /// Wraps the factory of the application, which is called once for each thread.
     pub fn new(factory: F) -> Self {
         Self {
             factory: Rc::new(factory),
@@ -123,6 +123,7 @@ where
         let shared = Rc::clone(&self.application);
         Box::pin(async move {
             let service = Rc::new(service.await?);
+            // The expectation service calls the application through the shared cell.
             Ok(Application(Rc::clone(shared.get_or_init(|| service))))
         })
     }
@@ -143,6 +144,7 @@ where
     }
 
     fn call(&self, request: Request) -> Work {
+        // The expectation service has begun the work where the client sent an `Expect` header.
         let begun = request.extensions_mut().remove::<BegunRequest>();
         match begun {
             Some(BegunRequest { work, body }) => {
@@ -196,7 +198,7 @@ where
     }
 }
 
-/// Begins the work on a request.
+/// Begins the work on a request. Returns the work, and the body if the request has one.
 fn begin<S, B>(
     service: &S,
     mut request: Request,
@@ -210,10 +212,10 @@ where
     let window = request.conn_data::<Rc<ReadWindow>>().cloned();
     let body = RequestBody::attach(&mut request, window.clone(), expected);
     if let Some(window) = &window {
-        window.begin_request(
-            body.as_ref()
-                .map_or(BodyLength::Bytes(0), |_| body_length(&request)),
-        );
+        let length = body
+            .as_ref()
+            .map_or(BodyLength::Bytes(0), |_| body_length(&request));
+        window.begin_request(length);
     }
     let guard = RequestGuard {
         window,
@@ -236,8 +238,8 @@ fn body_length(request: &Request) -> BodyLength {
     length.map_or(BodyLength::Chunked, BodyLength::Bytes)
 }
 
-/// Works on a request until its body is wanted, and returns it for the application. A final
-/// response comes before that.
+/// Works on a request until it is answered or its body is wanted. `Err` is the final response. `Ok`
+/// is a placeholder request that carries the begun work to [`Application`].
 async fn answer_or_want_body(
     mut work: Work,
     body: Option<Rc<RequestBody>>,
@@ -263,7 +265,8 @@ async fn answer_or_want_body(
 }
 
 impl RequestBody {
-    /// Puts a body in the place of the payload of a request; `None` where the request has no body.
+    /// Replaces the payload of a request by a body that notes when it is read. `None` if the
+    /// request has no body.
     fn attach(
         request: &mut Request,
         window: Option<Rc<ReadWindow>>,
@@ -291,7 +294,7 @@ impl RequestBody {
         self.expected.get() == Expected::ContinueNow
     }
 
-    /// The client was asked for the body.
+    /// Notes that the client was asked for the body, and wakes the task that waits for it.
     fn continue_was_sent(&self) {
         self.expected.set(Expected::Nothing);
         if let Some(waker) = self.waiting.take() {
@@ -299,6 +302,7 @@ impl RequestBody {
         }
     }
 
+    /// The next chunk of the body. Waits first where the client must be asked for the body.
     fn poll_chunk(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, PayloadError>>> {
         if self.expected.get() != Expected::Nothing {
             self.expected.set(Expected::ContinueNow);
@@ -327,13 +331,14 @@ impl Stream for BodyStream {
 }
 
 impl RequestGuard {
+    /// Whether the body was read to its end. A request without a body counts as read.
     fn is_body_read(&self) -> bool {
         self.body.as_ref().is_none_or(|body| body.is_read.get())
     }
 
-    /// Keeps the request until the response was sent. A connection with an unread body ends then:
-    /// whether the client still sends the body is unknown, and a chunked one that actix-http
-    /// discards may have no end.
+    /// Ties the guard to the response, so that the request ends when the response was sent. A
+    /// connection with an unread body is closed after that: whether the client still sends the body
+    /// is unknown, and a chunked one that actix-http discards may have no end.
     fn track<B: MessageBody + 'static>(self, response: Response<B>) -> Response<TrackedBody> {
         let holds_large_head = self
             .window

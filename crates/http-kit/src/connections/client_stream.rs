@@ -65,7 +65,8 @@ impl ClientStream {
         &self.window
     }
 
-    /// Returns up to `length` bytes, from what is kept or from the transport.
+    /// Fills `buffer` with up to `length` bytes, from those kept before or from the transport.
+    /// Bytes that the window does not allow yet are kept.
     fn poll_piece(
         &mut self,
         context: &mut Context<'_>,
@@ -92,6 +93,7 @@ impl ClientStream {
             let returned = returned.len();
             self.unread.drain(..returned);
             if self.unread.is_empty() {
+                // Frees the memory.
                 self.unread = Vec::new();
             }
         }
@@ -99,7 +101,7 @@ impl ClientStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Returns when the connection has ended. A byte that arrives is kept.
+    /// Waits for the end of the connection. If a byte arrives instead, it is kept as unread.
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.window.wait(context);
         if !self.unread.is_empty() {
@@ -108,6 +110,7 @@ impl ClientStream {
         let mut byte = [0];
         let mut byte = ReadBuf::new(&mut byte);
         ready!(self.transport.poll_read(context, &mut byte))?;
+        // A read of no bytes is the end.
         if byte.filled().is_empty() {
             return Poll::Ready(Ok(()));
         }

@@ -21,10 +21,11 @@ pub(super) const PIECE_BYTES: usize = 4_096;
 const CHUNKED_PIECE_BYTES: usize = 1_024;
 /// The largest head without a permit, in bytes.
 const SMALL_HEAD_BYTES: usize = 16_384;
-/// Connections at once with a larger head. A head has up to 128 KiB, and actix-http keeps a buffer
-/// of that size.
+/// The most connections at once with a head above [`SMALL_HEAD_BYTES`]. A head has up to 128 KiB,
+/// and actix-http keeps a buffer of that size.
 const LARGE_HEADS: usize = 32;
-/// What is read of a body after the reply, so that its sender gets to see the reply, in bytes.
+/// The most that is read of a body after the reply, in bytes. Closing the connection at once could
+/// destroy the reply before the client has read it.
 const MAX_DISCARDED_BYTES: usize = 8 * 1_048_576;
 
 /// Permits for large heads. Cheap to clone; all clones share the permits.
@@ -47,9 +48,9 @@ pub struct ReadWindow {
     body_left: Cell<BodyLength>,
     /// Whether the application waits for more of the body.
     is_body_wanted: Cell<bool>,
-    /// Whether the stream keeps what was read beyond the end of a head.
+    /// Whether the stream keeps bytes that were read beyond the end of a head.
     pub(super) has_unread: Cell<bool>,
-    /// The task that reads, where it waits for another state.
+    /// Wakes the reading task, if it waits for another state.
     waiting: RefCell<Option<Waker>>,
     large_heads: LargeHeads,
     large_head: RefCell<Option<OwnedSemaphorePermit>>,
@@ -92,15 +93,15 @@ struct HeadEnd {
 pub(super) enum ReadPlan {
     /// Returns up to this number of bytes.
     Return(usize),
-    /// Returns nothing but the end of the connection.
+    /// Waits for the end of the connection, and returns no bytes.
     WatchForEnd,
     /// Waits for another state.
     Wait,
-    /// Lets actix-http drop what it has, and goes on.
+    /// Returns nothing yet, so that actix-http drops the last piece, and reads again at once.
     Yield,
-    /// Returns the end of the connection.
+    /// Reports the end of the connection to actix-http.
     End,
-    /// Ends the connection.
+    /// Closes the connection with an error, because the client sent too much.
     Refuse,
 }
 
@@ -114,8 +115,8 @@ impl Default for HeadEnd {
 }
 
 impl HeadEnd {
-    /// Looks through the next bytes of a head and returns the position behind its end, if that is
-    /// among them.
+    /// Looks through the next bytes of a head. Returns the position after its end; `None` if the
+    /// head goes on.
     fn find(&mut self, bytes: &[u8]) -> Option<usize> {
         for (position, byte) in bytes.iter().enumerate() {
             match byte {
@@ -149,33 +150,34 @@ impl ReadWindow {
         }
     }
 
-    /// A request is worked on from now on.
+    /// Notes that a request with a body of this length is worked on from now on.
     pub fn begin_request(&self, body: BodyLength) {
         self.state.set(ReadState::Request);
         self.body_left.set(body);
         self.is_body_wanted.set(false);
     }
 
-    /// The application waits for more of the body, and has taken what there was.
+    /// Notes that the application has taken all bytes of the body so far and waits for more.
     pub fn want_body(&self) {
         if !self.is_body_wanted.replace(true) {
             self.wake();
         }
     }
 
-    /// The application has received the body to its end.
+    /// Notes that the application has received the body to its end.
     pub fn end_body(&self) {
         self.body_left.set(BodyLength::Bytes(0));
         self.is_body_wanted.set(false);
     }
 
-    /// Whether the buffer of the connection is too large to keep after the request.
+    /// Whether the connection holds a permit for a large head. Its buffer is then too large to keep
+    /// after the request.
     pub fn holds_large_head(&self) -> bool {
         self.large_head.borrow().is_some()
     }
 
-    /// The reply was sent. `is_body_read` says whether the request was received to its end;
-    /// otherwise the connection ends.
+    /// Notes that the reply was sent. `is_body_read` says whether the request was received to its
+    /// end. If it was not, the rest is discarded and the connection ends.
     pub fn end_request(&self, is_body_read: bool) {
         self.received.set(0);
         self.head_end.set(HeadEnd::default());
@@ -189,6 +191,7 @@ impl ReadWindow {
         }
     }
 
+    /// Registers the reading task to be woken when the state changes.
     pub(super) fn wait(&self, context: &Context<'_>) {
         let mut waiting = self.waiting.borrow_mut();
         if !waiting
@@ -205,6 +208,7 @@ impl ReadWindow {
         }
     }
 
+    /// What the next read does.
     pub(super) fn plan(&self) -> ReadPlan {
         match self.state.get() {
             ReadState::Head => self.plan_head(),
@@ -227,8 +231,7 @@ impl ReadWindow {
             },
             ReadState::Discarding if self.received.get() >= MAX_DISCARDED_BYTES => ReadPlan::Refuse,
             ReadState::Discarding => match self.body_left.get() {
-                // Otherwise actix-http would wait for more of the body until its time for that is
-                // over.
+                // Without this, actix-http would wait for more of the body until a timeout.
                 BodyLength::Bytes(0) => ReadPlan::End,
                 BodyLength::Bytes(left) => ReadPlan::Return(left.min(PIECE_BYTES)),
                 BodyLength::Chunked => ReadPlan::Return(PIECE_BYTES),
@@ -240,6 +243,8 @@ impl ReadWindow {
         }
     }
 
+    /// Plans to return the next piece of a head. A head of [`SMALL_HEAD_BYTES`] or more needs a
+    /// permit, and is refused without one.
     fn plan_head(&self) -> ReadPlan {
         let mut large_head = self.large_head.borrow_mut();
         if self.received.get() >= SMALL_HEAD_BYTES && large_head.is_none() {
@@ -251,6 +256,7 @@ impl ReadWindow {
         ReadPlan::Return(PIECE_BYTES)
     }
 
+    /// Subtracts the returned bytes from the length that is left, if that is known.
     fn count_body(&self, returned: usize) {
         if let BodyLength::Bytes(left) = self.body_left.get() {
             self.body_left
@@ -258,7 +264,8 @@ impl ReadWindow {
         }
     }
 
-    /// Divides a piece into what is returned now and what is kept, and counts the former.
+    /// Divides a piece into the bytes to return now and the bytes to keep. Counts the returned
+    /// ones.
     pub(super) fn divide<'a>(&self, piece: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         let mut returned = piece.len();
         match self.state.get() {

@@ -9,15 +9,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Limits work that runs at once. Cheap to clone; all clones share the limit.
 #[derive(Debug, Clone)]
 pub struct ConcurrencyLimit {
-    /// One permit for each that runs.
+    /// One permit for each piece of work that runs.
     running: Arc<Semaphore>,
-    /// One permit for each that runs or waits.
+    /// One permit for each piece of work that runs or waits.
     admitted: Arc<Semaphore>,
     max_running: usize,
     max_wait: Duration,
 }
 
-/// The permission to run. It ends when this is dropped.
+/// The permission to run. Dropping it returns it to the limit.
 #[derive(Debug)]
 pub struct Permit {
     _running: OwnedSemaphorePermit,
@@ -25,41 +25,36 @@ pub struct Permit {
 }
 
 impl ConcurrencyLimit {
-    /// Lets `max_running` run at once and `max_waiting` more wait, each for `max_wait` at most.
+    /// A limit of `max_running` pieces of work at once. Up to `max_waiting` more can wait for their
+    /// turn, each for up to `max_wait`.
     #[must_use]
     pub fn new(max_running: usize, max_waiting: usize, max_wait: Duration) -> Self {
         let admitted = max_running
             .saturating_add(max_waiting)
             .min(Semaphore::MAX_PERMITS);
-        let (running, admitted) = (
-            Arc::new(Semaphore::new(max_running)),
-            Arc::new(Semaphore::new(admitted)),
-        );
         Self {
-            running,
-            admitted,
+            running: Arc::new(Semaphore::new(max_running)),
+            admitted: Arc::new(Semaphore::new(admitted)),
             max_running,
             max_wait,
         }
     }
 
-    /// Waits for a permit; nothing when too many wait already, or none comes in time.
+    /// Waits for a permit; `None` when too many wait already, or no permit becomes free in time.
     pub async fn acquire(&self) -> Option<Permit> {
         let admitted = Arc::clone(&self.admitted).try_acquire_owned().ok()?;
-        let running = timeout(self.max_wait, Arc::clone(&self.running).acquire_owned())
-            .await
-            .ok()?
-            .ok()?;
+        let running = timeout(self.max_wait, Arc::clone(&self.running).acquire_owned());
+        let running = running.await.ok()?.ok()?;
         Some(Permit {
             _running: running,
             _admitted: admitted,
         })
     }
 
-    /// Waits until none runs.
+    /// Waits until no work runs.
     pub async fn idle(&self) {
         let all = u32::try_from(self.max_running).unwrap_or(u32::MAX);
-        // An error says that no permit is ever given again; nothing closes this one.
+        // Fails only for a closed semaphore. This one is never closed.
         drop(self.running.acquire_many(all).await);
     }
 }

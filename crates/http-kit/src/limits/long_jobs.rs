@@ -1,6 +1,6 @@
-//! Work that goes on for longer than a request should take, such as the rows of a file that an
-//! operator sends or a user uploads: few at once, it ends at its next step when the server stops,
-//! and the server waits for that.
+//! Work that takes longer than a request should, such as the rows of a file that an operator sends
+//! or a user uploads. Few of these jobs run at once. When the server stops, each job ends at its
+//! next step, and the server waits for that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::limits::concurrency_limit::{ConcurrencyLimit, Permit};
 const AT_ONCE: (usize, usize) = (1, 0);
 /// Like `AT_ONCE`, for uploads. Each holds a file in memory.
 const UPLOADS_AT_ONCE: (usize, usize) = (2, 0);
-/// How long one waits for its turn; with none that waits, not at all.
+/// How long a job waits for its turn. Jobs do not wait, so this is zero.
 const MAX_WAIT: Duration = Duration::ZERO;
 
 /// The long jobs of a server. Cheap to clone; all clones count the same ones.
@@ -23,7 +23,7 @@ pub struct LongJobs {
     is_stopping: Arc<AtomicBool>,
 }
 
-/// A job that has begun, until this is dropped.
+/// A running job. The job counts as ended when this is dropped.
 #[derive(Debug)]
 pub struct LongJob {
     _permit: Permit,
@@ -42,31 +42,33 @@ impl Default for LongJobs {
 }
 
 impl LongJobs {
-    /// Begins one; nothing where another one runs, or the server stops.
+    /// Begins a job of an operator; `None` if another one runs or the server is stopping.
     pub async fn begin(&self) -> Option<LongJob> {
         self.begin_within(&self.running).await
     }
 
-    /// Begins the work on an upload; nothing where others run, or the server stops.
+    /// Begins the work on an upload; `None` if too many others run or the server is stopping.
     pub async fn begin_upload(&self) -> Option<LongJob> {
         self.begin_within(&self.uploads).await
     }
 
+    /// Begins a job within a limit; `None` if the limit is reached or the server is stopping.
     async fn begin_within(&self, limit: &ConcurrencyLimit) -> Option<LongJob> {
         let permit = limit.acquire().await?;
         let job = LongJob {
             _permit: permit,
             is_stopping: Arc::clone(&self.is_stopping),
         };
+        // Checked after the permit is held: a job that misses the stop is waited for.
         (!job.is_stopping()).then_some(job)
     }
 
-    /// Lets none begin from now on, and asks the one that runs to end.
+    /// Rejects new jobs from now on, and asks the running ones to end.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until none runs.
+    /// Waits until no job runs.
     pub async fn finished(&self) {
         self.running.idle().await;
         self.uploads.idle().await;

@@ -1,8 +1,8 @@
 //! Long polls: requests that wait until there are changes (RFC 7240, `Prefer: wait`).
 //!
-//! A request that waits holds its connection and nothing else: each look is a new job in the pool.
-//! What it finds is at most [`INTERVAL`] old, whichever server wrote it. A client that waits too
-//! often is answered at once.
+//! A waiting request holds only its connection: each check for changes is a separate job in the
+//! database pool. A change is found up to [`INTERVAL`] after it was written, by whichever server. A
+//! client with too many waiting requests is answered at once.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,14 +18,15 @@ use tokio::sync::watch;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time that a request waits.
 pub const MAX_WAIT: Duration = Duration::from_secs(30);
-/// The most requests with one token that wait.
+/// The most requests with one token that wait at the same time.
 const MAX_PER_TOKEN: usize = 5;
-/// One of this number of connections may wait.
+/// The share of all connections that may wait: one in this number.
 const SHARE_OF_CONNECTIONS: usize = 4;
 
 /// The requests that wait. Cheap to clone; all clones count the same ones.
 #[derive(Clone)]
 pub struct LongPolls {
+    /// The most requests that may wait at the same time.
     most: usize,
     waiting: Arc<Mutex<HashMap<TokenDigest, usize>>>,
     stopped: Arc<watch::Sender<bool>>,
@@ -51,12 +52,13 @@ impl LongPolls {
         }
     }
 
-    /// Ends all of them, because the server stops: they are answered with what there is.
+    /// Ends all waits, because the server stops. The requests are answered with the changes so far.
     pub fn stop(&self) {
         self.stopped.send_replace(true);
     }
 
-    /// Begins to wait for so long; `None` where too many wait already.
+    /// Begins to wait for up to `wait`; `None` if too many requests wait already or the server is
+    /// stopping.
     #[must_use]
     pub fn begin(&self, token: &TokenDigest, wait: Duration) -> Option<LongPoll> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +88,8 @@ impl LongPoll {
         self.longest_wait
     }
 
-    /// Waits until it is time to look again; false when there is no time left.
+    /// Waits until it is time to check for changes again. Returns false if there is no time left or
+    /// the server is stopping.
     pub async fn wait(&self) -> bool {
         let now = Instant::now();
         if now >= self.deadline {
@@ -108,6 +111,7 @@ impl Drop for LongPoll {
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(of_token) = waiting.get_mut(&self.token) {
             *of_token -= 1;
+            // The map has only tokens with waiting requests, so that it stays small.
             if *of_token == 0 {
                 waiting.remove(&self.token);
             }

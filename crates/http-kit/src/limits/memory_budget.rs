@@ -1,8 +1,8 @@
 //! A memory budget: how many bytes are held in all, and by each owner.
 //!
 //! Each owner has a share of the budget, so that one client cannot use up what others need. A
-//! permit for memory is acquired before the memory is, and nothing waits: an owner without budget
-//! is refused at once and can try again.
+//! permit is acquired before memory is allocated. Nothing waits: an owner without budget is refused
+//! at once and can try again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -30,6 +30,7 @@ pub struct MemoryBudget {
     held: Arc<Mutex<Held>>,
 }
 
+/// The bytes that are held now.
 #[derive(Debug, Default)]
 struct Held {
     total: usize,
@@ -65,6 +66,7 @@ impl MemoryBudget {
         }
     }
 
+    /// Locks the counts of held bytes and passes them to `use_held`.
     fn with_held<T>(&self, use_held: impl FnOnce(&mut Held) -> T) -> T {
         // The counts under a poisoned lock are right: each change is made in one step.
         use_held(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
@@ -72,7 +74,7 @@ impl MemoryBudget {
 }
 
 impl MemoryPermit {
-    /// The bytes that are covered.
+    /// The number of bytes that the permit covers.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes
@@ -87,12 +89,12 @@ impl MemoryPermit {
         }
         let MemoryBudget { total, share, .. } = self.budget;
         let is_granted = self.budget.with_held(|held| {
-            let of_owner = held.by_owner.get(&self.owner).copied().unwrap_or_default();
-            if held.total + more > total || of_owner + more > share {
+            let by_owner = held.by_owner.get(&self.owner).copied().unwrap_or_default();
+            if held.total + more > total || by_owner + more > share {
                 return false;
             }
             held.total += more;
-            held.by_owner.insert(self.owner.clone(), of_owner + more);
+            held.by_owner.insert(self.owner.clone(), by_owner + more);
             true
         });
         if is_granted {
@@ -109,9 +111,10 @@ impl Drop for MemoryPermit {
         }
         self.budget.with_held(|held| {
             held.total -= self.bytes;
-            if let Some(of_owner) = held.by_owner.get_mut(&self.owner) {
-                *of_owner -= self.bytes;
-                if *of_owner == 0 {
+            if let Some(by_owner) = held.by_owner.get_mut(&self.owner) {
+                *by_owner -= self.bytes;
+                // The map has only owners that hold memory, so that it stays small.
+                if *by_owner == 0 {
                     held.by_owner.remove(&self.owner);
                 }
             }

@@ -1,7 +1,7 @@
-//! How often something may be done, counted for each of those who do it.
+//! Rate limits: how often something may be done, counted for each key, such as a token.
 //!
-//! Each begins with a full limit, which comes back evenly over its window. Counts are kept in
-//! memory, by each server for itself.
+//! Each key begins with the full limit. Used requests come back evenly over the window of the
+//! limit. Each server counts for itself, in memory.
 
 use std::fmt;
 use std::hash::Hash;
@@ -16,17 +16,17 @@ use governor::{InsufficientCapacity, Quota, RateLimiter};
 
 pub mod by_address;
 
-/// By what requests are counted.
+/// What requests are counted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimitScope {
     /// The address of the client.
     Address,
-    /// The token that they carry.
+    /// The token of the request.
     Token,
 }
 
 impl RateLimitScope {
-    /// In one word, for the policy in the reply and for metrics.
+    /// The scope in one word, for the policy in the reply and for metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl RateLimit {
     }
 }
 
-/// What is left of a limit.
+/// The rest of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemainingQuota {
     /// The limit.
@@ -63,20 +63,21 @@ pub struct RemainingQuota {
     pub full_again: u64,
 }
 
-/// A limit is used up.
+/// Error: a limit is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaExceeded {
-    /// What is left, which is too little, and when all of it is back.
+    /// The rest of the limit, which is not enough for the request.
     pub left: RemainingQuota,
-    /// When there is some of it again, in whole seconds.
+    /// When the request is worth another try, in whole seconds.
     pub retry_after: u64,
 }
 
 type Limiter<K> = RateLimiter<K, HashMapStateStore<K>, MonotonicClock, StateInformationMiddleware>;
 
-/// Counts for each key. Cheap to clone; all clones count together.
+/// Counts requests for each key. Cheap to clone; all clones count together.
 pub struct KeyedRateLimiter<K: Hash + Eq + Clone> {
     limit: RateLimit,
+    /// The most keys that are remembered.
     most: usize,
     limiter: Arc<Limiter<K>>,
 }
@@ -85,6 +86,7 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
     /// A limiter for at most `most` keys. A key is evicted once its limit is restored.
     #[must_use]
     pub fn new(limit: RateLimit, most: usize) -> Self {
+        // `with_period` is `None` only for a period of zero, which `RateLimit::period` excludes.
         let quota = Quota::with_period(limit.period()).unwrap_or(Quota::per_second(limit.requests));
         let limiter =
             RateLimiter::hashmap_with_clock(quota.allow_burst(limit.requests), MonotonicClock);
@@ -99,12 +101,12 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
     ///
     /// # Errors
     ///
-    /// [`QuotaExceeded`], also when there are more keys than can be remembered.
+    /// [`QuotaExceeded`] when the limit of the key is used up, or no further key can be remembered.
     pub fn take(&self, key: &K) -> Result<RemainingQuota, QuotaExceeded> {
         if self.limiter.len() >= self.most {
             self.limiter.retain_recent();
             if self.limiter.len() >= self.most {
-                // The slot holds the entry of another key.
+                // All slots hold keys with used requests. One may be evicted in a second.
                 return Err(self.used_up(Duration::from_secs(1), Duration::from_secs(1)));
             }
         }
@@ -112,19 +114,19 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
             Ok(state) => Ok(self.remaining(&state)),
             Err(refused) => {
                 let wait = refused.wait_time_from(MonotonicClock.now());
-                // The first request is back after the wait, and the others one after the other.
+                // One request is back after the wait, and the others at intervals of a period.
                 let others = self.limit.period() * (self.limit.requests.get() - 1);
                 Err(self.used_up(wait, wait + others))
             }
         }
     }
 
-    /// Counts a request that was counted once as `more` further requests, or not at all. `left` is
-    /// the rest of the limit when it was counted.
+    /// Counts `more` requests for one that was counted once already: all of them or none. `left` is
+    /// the rest of the limit when the request was counted.
     ///
     /// # Errors
     ///
-    /// [`QuotaExceeded`] when not all of them are left.
+    /// [`QuotaExceeded`] when the limit has fewer than `more` requests left.
     pub fn take_more(
         &self,
         key: &K,
@@ -136,13 +138,14 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
             Ok(Err(refused)) => refused.wait_time_from(MonotonicClock.now()),
             Err(InsufficientCapacity(_)) => self.limit.window,
         };
-        // When the request is sent again, it is counted again.
+        // Another try is itself counted once more, so it must wait for one more period.
         Err(QuotaExceeded {
             left,
             retry_after: whole_seconds(wait + self.limit.period()).max(1),
         })
     }
 
+    /// The rest of the limit after a request was counted.
     fn remaining(&self, state: &StateSnapshot) -> RemainingQuota {
         let requests = state.remaining_burst_capacity();
         let missing = self.limit.requests.get() - requests;
@@ -153,6 +156,8 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
         }
     }
 
+    /// The error for a request that must wait for `wait`, and a limit that is full after
+    /// `full_again`.
     fn used_up(&self, wait: Duration, full_again: Duration) -> QuotaExceeded {
         let left = RemainingQuota {
             limit: self.limit,

@@ -1,5 +1,4 @@
-//! How a line of the log is written that has no colours: as text, as env_logger writes it, or as a
-//! JSON object.
+//! Formats of log lines without colours: text like that of env_logger, or a JSON object.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
@@ -10,15 +9,14 @@ use log::kv::{Error, Key, Value, VisitSource, VisitValue};
 use serde::ser::{Serialize, SerializeMap, Serializer as _};
 use serde_json::Serializer;
 
-/// Room for most lines, in bytes.
+/// Initial capacity for a line, in bytes: enough for most lines.
 const LINE_BYTES: usize = 384;
-/// The keys that every JSON line has. A key-value of such a name goes by another one, with
-/// [`RENAMED`] before it.
+/// The keys that every JSON line has. A key-value with one of these names gets [`RENAMED`] as a
+/// prefix.
 const OWN_KEYS: [&str; 4] = ["timestamp", "level", "target", "message"];
-/// Stands before the name of a key-value that would take the place of one of the keys of every
-/// line.
+/// Prefix for a key-value whose name is one of [`OWN_KEYS`].
 const RENAMED: &str = "kv_";
-/// Begins a control sequence of a terminal, as a rule.
+/// The character that begins a control sequence of a terminal.
 const ESCAPE: char = '\u{1b}';
 
 /// Writes a line of text.
@@ -33,9 +31,10 @@ pub(super) fn write_json(out: &mut Formatter, record: &Record<'_>) -> io::Result
     out.write_all(&json(timestamp, record)?)
 }
 
+/// A record as a line of text with a line break at its end.
 fn text(timestamp: impl fmt::Display, record: &Record<'_>) -> String {
     let mut line = TextLine(String::with_capacity(LINE_BYTES));
-    // Writing to a text cannot fail; a value that cannot be formatted is left out of the line.
+    // Writing to a string cannot fail. A value that cannot be formatted is left out of the line.
     let _ = write!(line, "[{timestamp} {:<5}", record.level());
     if !record.target().is_empty() {
         let _ = write!(line, " {}", record.target());
@@ -77,6 +76,7 @@ impl<'v> VisitValue<'v> for &mut TextLine {
     }
 }
 
+/// A record as a line with one JSON object and a line break at its end.
 fn json(timestamp: impl fmt::Display, record: &Record<'_>) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(LINE_BYTES);
     let mut serializer = Serializer::new(&mut line);
@@ -93,7 +93,7 @@ fn json(timestamp: impl fmt::Display, record: &Record<'_>) -> Result<Vec<u8>, se
     Ok(line)
 }
 
-/// The rest of a JSON line.
+/// A JSON line to which the key-values of a record are added.
 struct Object<'a, M>(&'a mut M);
 
 impl<'kvs, M: SerializeMap> VisitSource<'kvs> for Object<'_, M> {

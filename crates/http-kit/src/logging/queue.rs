@@ -1,17 +1,17 @@
-//! A bounded queue of log lines between those who log and the thread that writes.
+//! A bounded queue of log lines between the threads that log and the thread that writes.
 //!
-//! Logging never waits: a line that finds the queue full is dropped and counted. Knows nothing
-//! of the form of a line.
+//! Logging never waits: a line that finds the queue full is dropped and counted. The queue does not
+//! depend on the format of lines.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{mem, thread};
 
-/// How long the thread leaves lines to gather after it has written some. To write each line when it
-/// comes would take a change of threads for each request.
+/// How long the thread lets lines gather after it has written some. Writing each line at once would
+/// cost a thread switch per request.
 const GATHERING: Duration = Duration::from_millis(5);
-/// How long the thread waits before it tries again to write to what takes nothing now.
+/// How long the thread waits before it tries again to write, if the output accepts nothing now.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
 /// The queue. Cheap to clone; all clones are the same queue. As a [`Write`] it takes one line at a
@@ -23,16 +23,17 @@ pub(super) struct LogQueue(Arc<Shared>);
 struct Shared {
     max_bytes: usize,
     state: Mutex<State>,
-    /// Something is in the queue, or everything in it was written.
+    /// Notified when a line enters the empty queue, and when all taken lines were written.
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The lines that wait, one behind the other, and how many they are.
+    /// The lines that wait, one after the other.
     bytes: Vec<u8>,
+    /// How many lines wait.
     lines: u64,
-    /// Whether lines that waited are being written.
+    /// Whether lines that were taken from the queue are being written.
     is_writing: bool,
     /// Lines that were dropped and not reported in the log yet.
     unreported: u64,
@@ -50,7 +51,7 @@ impl LogQueue {
         }))
     }
 
-    /// Puts a line into the queue, or drops it.
+    /// Puts a line into the queue. If the queue is full, drops the line and counts it.
     pub(super) fn push(&self, line: &[u8]) {
         let mut state = self.state();
         if state.bytes.len().saturating_add(line.len()) > self.0.max_bytes {
@@ -58,7 +59,7 @@ impl LogQueue {
             state.lost += 1;
             return;
         }
-        // The thread waits for the first line only.
+        // The writing thread waits only while the queue is empty.
         let is_first = state.bytes.is_empty();
         state.bytes.extend_from_slice(line);
         state.lines += 1;
@@ -73,17 +74,18 @@ impl LogQueue {
         self.state().lost
     }
 
-    /// Writes the lines, for as long as the process runs. `report` logs how many lines were
-    /// dropped, as soon as there is room for that.
+    /// Writes the lines for as long as the process runs. `report` logs how many lines were dropped,
+    /// once the queue has space for that.
     pub(super) fn write_to(&self, mut out: impl Write, report: impl Fn(u64)) -> ! {
         loop {
             let (bytes, lines, dropped) = self.take();
             if dropped > 0 {
-                // The queue is empty now, and the lines that were dropped would stand just here.
+                // The queue was just emptied, so the report fits. Its line takes the position of
+                // the dropped ones.
                 report(dropped);
             }
             if write_all(&mut out, &bytes).is_err() {
-                // There is nowhere to say so. A report would fail in the same way.
+                // Cannot be reported in the log, which is the output that failed.
                 self.state().lost += lines;
             }
             self.state().is_writing = false;
@@ -92,8 +94,7 @@ impl LogQueue {
         }
     }
 
-    /// Waits until everything in the queue is written, but not for longer than `max_wait`. Whether
-    /// it is.
+    /// Waits up to `max_wait` until everything in the queue is written. Returns whether it is.
     pub(super) fn flush(&self, max_wait: Duration) -> bool {
         let deadline = Instant::now() + max_wait;
         let mut state = self.state();
@@ -112,8 +113,8 @@ impl LogQueue {
         true
     }
 
-    /// Waits for lines and takes all of them, with their number and that of the lines dropped since
-    /// the last time.
+    /// Waits for lines and takes all of them. Returns the lines, their number, and the number of
+    /// lines dropped since the last call.
     fn take(&self) -> (Vec<u8>, u64, u64) {
         let mut state = self.state();
         while state.bytes.is_empty() && state.unreported == 0 {

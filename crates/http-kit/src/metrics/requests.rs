@@ -1,5 +1,5 @@
-//! Counts requests and connections. A worker has its own handles, made when they are first
-//! needed, so that a request is counted without a lock.
+//! Counts requests and connections. Each worker has its own handles of counters, made when they are
+//! first needed, so that a request is counted without a lock.
 
 use std::any::Any;
 use std::cell::{OnceCell, RefCell};
@@ -23,7 +23,7 @@ use crate::requests::methods::methods;
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// With a reply.
+    /// A reply with this status.
     Answered(StatusCode),
     /// No reply: the client closed the connection, or the server stopped. The request may still be
     /// carried out.
@@ -41,70 +41,70 @@ impl fmt::Display for Outcome {
 
 /// Counts the requests that one worker answers.
 pub struct RequestMetrics {
-    /// The paths of the versions, by their whole patterns.
-    places: HashMap<String, Place>,
-    /// The pages and questions about the API itself.
-    docs: Place,
+    /// Endpoints by their whole patterns, such as `/api/<version>/trainees`.
+    by_pattern: HashMap<String, EndpointMetrics>,
+    /// The pages under `/docs`.
+    docs: EndpointMetrics,
     /// The pages of an organisation's settings.
-    settings: Place,
-    /// What there is not.
-    nowhere: Place,
+    settings: EndpointMetrics,
+    /// All unknown paths.
+    unknown: EndpointMetrics,
     in_flight: Gauge,
 }
 
-/// What requests are for.
-struct Place {
+/// Counts the requests for one path, or for one group of paths.
+struct EndpointMetrics {
     version: SharedString,
     endpoint: &'static str,
-    /// Endpoints of this path that should no longer be used.
+    /// Deprecated endpoints of this path.
     deprecated: Vec<Endpoint>,
     requests: RefCell<HashMap<(&'static str, Outcome), Counter>>,
     duration: OnceCell<Histogram>,
 }
 
 impl RequestMetrics {
-    /// For a server of these versions.
+    /// The metrics of a server with these versions.
     #[must_use]
     pub fn new(versions: &Versions) -> Self {
-        let mut places = HashMap::from([(
+        let mut by_pattern = HashMap::from([(
             paths::VERSIONS.to_owned(),
-            Place::without_version(paths::VERSIONS),
+            EndpointMetrics::without_version(paths::VERSIONS),
         )]);
         for served in versions.iter() {
             let label = served.version.label;
             for document in OpenApiDocument::ALL {
-                places.insert(
+                by_pattern.insert(
                     document.versioned_path(label),
-                    Place::new(version_label(label), document.path()),
+                    EndpointMetrics::new(version_label(label), document.path()),
                 );
             }
             for endpoint in served.version.endpoints.all() {
                 let pattern = format!("{}{}", label.base_path(), endpoint.path());
-                let place = places
+                let metrics = by_pattern
                     .entry(pattern)
-                    .or_insert_with(|| Place::new(version_label(label), endpoint.path()));
+                    .or_insert_with(|| EndpointMetrics::new(version_label(label), endpoint.path()));
                 if served.version.endpoints.deprecation(endpoint).is_some() {
-                    place.deprecated.push(endpoint);
+                    metrics.deprecated.push(endpoint);
                 }
             }
         }
         Self {
-            places,
-            docs: Place::without_version(paths::DOCS),
-            settings: Place::without_version(paths::SETTINGS),
-            nowhere: Place::without_version(NONE),
+            by_pattern,
+            docs: EndpointMetrics::without_version(paths::DOCS),
+            settings: EndpointMetrics::without_version(paths::SETTINGS),
+            unknown: EndpointMetrics::without_version(NONE),
             in_flight: gauge!(REQUESTS_IN_FLIGHT),
         }
     }
 
-    /// Counts a request that is being answered, until the answer is dropped.
+    /// Counts a request as being answered, until the returned guard is dropped.
     #[must_use]
     pub fn begin(&self) -> Passing {
         Passing::begin(self.in_flight.clone())
     }
 
-    /// Counts a request that has come to its end. The pattern is that of its path, where there is
-    /// such a path; there is no duration of one that waited because its client preferred to.
+    /// Counts a request that has ended. `pattern` is that of its path, `None` for an unknown path.
+    /// `duration` is `None` for a request that waited because its client asked for it.
     pub fn end(
         &self,
         pattern: Option<&str>,
@@ -112,20 +112,20 @@ impl RequestMetrics {
         outcome: Outcome,
         duration: Option<Duration>,
     ) {
-        let place = match pattern {
-            Some(pattern) => match self.places.get(pattern) {
-                Some(place) => place,
+        let metrics = match pattern {
+            Some(pattern) => match self.by_pattern.get(pattern) {
+                Some(metrics) => metrics,
                 None if pattern.starts_with(paths::DOCS) => &self.docs,
                 None if pattern.starts_with(paths::SETTINGS) => &self.settings,
-                None => &self.nowhere,
+                None => &self.unknown,
             },
-            None => &self.nowhere,
+            None => &self.unknown,
         };
-        place.count(method, outcome, duration);
+        metrics.count(method, outcome, duration);
     }
 }
 
-impl Place {
+impl EndpointMetrics {
     fn new(version: SharedString, endpoint: &'static str) -> Self {
         Self {
             version,
@@ -136,13 +136,14 @@ impl Place {
         }
     }
 
-    /// A place of no version.
+    /// Metrics of a path that belongs to no version.
     fn without_version(endpoint: &'static str) -> Self {
         Self::new(NONE.into(), endpoint)
     }
 
+    /// Counts a request that has ended. Without a `duration` only the number of requests changes.
     fn count(&self, method: &'static str, outcome: Outcome, duration: Option<Duration>) {
-        let new = || {
+        let new_counter = || {
             counter!(
                 REQUESTS,
                 "version" => self.version.clone(), "endpoint" => self.endpoint,
@@ -152,24 +153,22 @@ impl Place {
         self.requests
             .borrow_mut()
             .entry((method, outcome))
-            .or_insert_with(new)
+            .or_insert_with(new_counter)
             .increment(1);
-        let new = || histogram!(REQUEST_DURATION, "version" => self.version.clone(), "endpoint" => self.endpoint);
+        let new_histogram = || histogram!(REQUEST_DURATION, "version" => self.version.clone(), "endpoint" => self.endpoint);
         if let Some(duration) = duration {
-            self.duration.get_or_init(new).record(duration);
+            self.duration.get_or_init(new_histogram).record(duration);
         }
-        let is_asked = |endpoint: &&Endpoint| {
-            methods(endpoint.method())
-                .iter()
-                .any(|one| one.as_str() == method)
-        };
-        for endpoint in self.deprecated.iter().filter(is_asked) {
-            deprecated_requests(self.version.clone(), *endpoint).increment(1);
+        for endpoint in &self.deprecated {
+            let mut endpoint_methods = methods(endpoint.method()).iter();
+            if endpoint_methods.any(|endpoint_method| endpoint_method.as_str() == method) {
+                deprecated_requests(self.version.clone(), *endpoint).increment(1);
+            }
         }
     }
 }
 
-/// One more of something, until this is dropped.
+/// Adds one to a gauge until this is dropped.
 pub struct Passing(Gauge);
 
 impl Passing {
@@ -185,7 +184,7 @@ impl Drop for Passing {
     }
 }
 
-/// Counts a connection of a client until it is closed, as a server's `on_connect` does.
+/// Counts a connection of a client until it is closed. To be called from `on_connect` of a server.
 pub fn connected(_connection: &dyn Any, extensions: &mut Extensions) {
     extensions.insert(Rc::new(Passing::begin(gauge!(CONNECTIONS_OPEN))));
 }

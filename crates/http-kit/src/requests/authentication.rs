@@ -7,11 +7,11 @@ use actix_web::http::header::{AUTHORIZATION, HeaderMap};
 use storage::accounts::tokens::TokenRefusal;
 use storage::base::token::{Environment, TokenDigest};
 
-/// The token of the request, as its digest.
+/// The digest of the token in the `Authorization` header.
 ///
 /// # Errors
 ///
-/// Why there is nothing that could be a token of this environment.
+/// Why the header holds no text with the form of a token of this environment.
 pub fn token(
     headers: &HeaderMap,
     environment: Environment,
@@ -33,7 +33,7 @@ pub fn token(
     }
     let token = token.trim();
     match Environment::from_token(token) {
-        Some(own) if own == environment => Ok(TokenDigest::from_text(token)),
+        Some(of_token) if of_token == environment => Ok(TokenDigest::from_text(token)),
         Some(_) => Err(AuthenticationError::OtherEnvironment),
         None => Err(AuthenticationError::Malformed),
     }
@@ -57,7 +57,7 @@ pub enum AuthenticationError {
 }
 
 impl AuthenticationError {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 9] = [
         Self::Missing,
         Self::Malformed,
@@ -70,9 +70,9 @@ impl AuthenticationError {
         Self::Refused(TokenRefusal::ProviderClosed),
     ];
 
-    /// What the reply says of it in `WWW-Authenticate` (RFC 6750, section 3). All tokens that are
-    /// refused after a look-up get the same: a token that was once valid cannot be distinguished
-    /// from an invented one.
+    /// The value of `WWW-Authenticate` in the reply (RFC 6750, section 3). All tokens that are
+    /// refused after a look-up get the same value, so that a client cannot tell a token that was
+    /// once valid from an invented one.
     #[must_use]
     pub const fn challenge(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl AuthenticationError {
         }
     }
 
-    /// The failure in one word.
+    /// The reason in one word, for operators.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

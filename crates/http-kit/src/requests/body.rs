@@ -1,13 +1,12 @@
 //! Receives the bodies of requests, within a time and within a memory budget.
 //!
-//! A refusal that the head of a request justifies is returned before anything of the body is read:
-//! a `Content-Length` above the limit, a wrong media type, a content coding, no memory budget. Such
-//! a request gets its status without `100 Continue`.
+//! Where the head of a request is reason enough to refuse it, nothing of the body is read: a
+//! `Content-Length` above the limit, a wrong media type, a content coding, no memory budget. Such a
+//! request gets its status without `100 Continue`.
 //!
-//! A connection costs its sender nothing, and a large body that stops just before its end costs the
-//! server what has arrived of it. Bytes beyond [`UNCOUNTED_BYTES`] are therefore held within a
-//! [`MemoryBudget`]: for all authenticated requests, for each token or session, and apart from them
-//! for requests without either. Bodies of ordinary size are not counted.
+//! A client can open many connections for free, and stop each large body just before its end. Bytes
+//! beyond [`UNCOUNTED_BYTES`] of a body are therefore held within a [`MemoryBudget`]. Authenticated
+//! requests have one budget, with a share for each token or session. Other requests have another.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -30,19 +29,19 @@ pub enum BodyError {
         /// The largest body, in bytes.
         max: usize,
     },
-    /// Its `Content-Type` is not JSON.
+    /// The `Content-Type` of the body is not JSON.
     #[error("body is not said to be json")]
     NotJson,
-    /// Has a content coding, such as compression.
+    /// The body has a content coding, such as compression.
     #[error("body has a content coding")]
     Encoded,
-    /// Receiving it failed before its end.
+    /// The connection failed before the end of the body.
     #[error("body was cut off")]
     CutOff,
-    /// Arrived too late.
+    /// The body did not arrive in time.
     #[error("body was too slow")]
     TooSlow,
-    /// Other large bodies are being received, or wait to be read.
+    /// Other large bodies use up the memory budget.
     #[error("no room for another large body")]
     NoRoom,
 }
@@ -52,22 +51,22 @@ pub const MAX_BODY_BYTES: usize = 1_048_576;
 /// Bytes of each body that are held without a permit: more than a trainee with its usual placements
 /// and degrees takes.
 const UNCOUNTED_BYTES: usize = 16_384;
-/// Memory of all bodies of authenticated requests beyond that, in bytes, and the share of each
-/// token or session.
+/// Memory for all bodies of authenticated requests beyond [`UNCOUNTED_BYTES`] each, in bytes, and
+/// the share of each token or session.
 const BUDGET_BYTES: (usize, usize) = (32 * 1_048_576, 8 * 1_048_576);
 /// Like `BUDGET_BYTES`, for requests without a valid token or session, and the share of each
 /// address.
 const UNAUTHENTICATED_BUDGET_BYTES: (usize, usize) = (8 * 1_048_576, 2 * 1_048_576);
 /// Memory of all uploaded files, in bytes, and the share of each session: two files at a time.
 const UPLOAD_BUDGET_BYTES: (usize, usize) = (22 * 1_048_576, 11 * 1_048_576);
-/// The largest body of a refused request that is received, in bytes, and for how long. Its
-/// connection can then be used again; with a larger or slower body the connection is closed after
-/// the reply.
+/// The largest body of a refused request that is received, in bytes. Its connection can then be
+/// used again. With a larger or slower body the connection is closed after the reply.
 const MAX_DISCARDED_BYTES: usize = 32_768;
+/// How long the body of a refused request may take.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 /// Initial capacity for a body of unknown length, in bytes. It doubles as the body arrives.
 const FIRST_CAPACITY_BYTES: usize = 2_048;
-/// The content types of JSON values that are lines, below `application/`.
+/// The subtypes of `application/` for bodies with one JSON value per line.
 const JSON_LINES: [&str; 3] = ["x-ndjson", "ndjson", "jsonl"];
 
 /// The time and the memory budgets for the bodies of a server. Cheap to clone; all clones share the
@@ -118,7 +117,7 @@ impl BodyReader {
         }
     }
 
-    /// The reader for a client, which is counted against the share of this owner.
+    /// The reader for a client. Memory counts against the share of this owner.
     #[must_use]
     pub fn for_client(&self, owner: BudgetOwner) -> ClientBodyReader<'_> {
         let budget = match owner {
@@ -145,8 +144,9 @@ impl BodyReader {
         }
     }
 
-    /// Receives and drops the body of a refused request if it is small and arrives at once, so that
-    /// the connection can be used again. Reads nothing where the client waits for `100 Continue`.
+    /// Receives and drops the body of a refused request if the body is small and arrives at once,
+    /// so that the connection can be used again. Reads nothing if the client waits for `100
+    /// Continue`.
     pub async fn discard(&self, headers: &HeaderMap, mut payload: Payload) {
         let is_large = content_length(headers).is_some_and(|length| length > MAX_DISCARDED_BYTES);
         if is_large || headers.contains_key(EXPECT) {
@@ -181,7 +181,8 @@ impl ClientBodyReader<'_> {
         self.read(headers, payload, max, is_json(headers)).await
     }
 
-    /// Like [`ClientBodyReader::read_json`], for a batch, whose items may be lines too.
+    /// Like [`ClientBodyReader::read_json`], for a batch. Its items may also be written one per
+    /// line.
     ///
     /// # Errors
     ///
@@ -207,10 +208,11 @@ impl ClientBodyReader<'_> {
         payload: Payload,
         max: usize,
     ) -> Result<Body, BodyError> {
-        self.read(headers, payload, max, true).await
+        let is_accepted_type = true;
+        self.read(headers, payload, max, is_accepted_type).await
     }
 
-    /// Collects a part of a body, of up to `max` bytes. The caller limits the time.
+    /// Collects a part of a body, of up to `max` bytes. The caller must limit the time.
     ///
     /// # Errors
     ///
@@ -223,6 +225,7 @@ impl ClientBodyReader<'_> {
         self.empty(max).receive(chunks).await
     }
 
+    /// An empty body that may grow to `max` bytes.
     fn empty(&self, max: usize) -> PartialBody {
         PartialBody {
             bytes: Vec::new(),
@@ -231,6 +234,8 @@ impl ClientBodyReader<'_> {
         }
     }
 
+    /// Receives a body of up to `max` bytes within the timeout. The body of a refused request is
+    /// discarded.
     async fn read(
         &self,
         headers: &HeaderMap,
@@ -240,8 +245,8 @@ impl ClientBodyReader<'_> {
     ) -> Result<Body, BodyError> {
         match self.prepare(headers, max, is_accepted_type) {
             Ok(body) => {
-                let whole = rt::time::timeout(self.reader.timeout, body.receive(payload));
-                whole.await.unwrap_or(Err(BodyError::TooSlow))
+                let received = rt::time::timeout(self.reader.timeout, body.receive(payload));
+                received.await.unwrap_or(Err(BodyError::TooSlow))
             }
             Err(error) => {
                 self.reader.discard(headers, payload).await;
@@ -275,6 +280,7 @@ impl ClientBodyReader<'_> {
 }
 
 impl PartialBody {
+    /// Appends all chunks. A body of ordinary size releases its permit, which covers no bytes.
     async fn receive<E>(
         mut self,
         mut chunks: impl Stream<Item = Result<Bytes, E>> + Unpin,
@@ -289,6 +295,7 @@ impl PartialBody {
         })
     }
 
+    /// Appends a chunk. A full buffer at least doubles its capacity, up to the largest body.
     fn append(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
         let received = self.bytes.len() + chunk.len();
         if received > self.max {
@@ -304,7 +311,8 @@ impl PartialBody {
         Ok(())
     }
 
-    /// Makes the capacity that of `length` bytes, after the permit covers it.
+    /// Makes the capacity `length` bytes. First acquires memory for it, which fails with
+    /// [`BodyError::NoRoom`] if the budget is used up.
     fn reserve(&mut self, length: usize) -> Result<(), BodyError> {
         if !self.permit.grow_to(length.saturating_sub(UNCOUNTED_BYTES)) {
             return Err(BodyError::NoRoom);
@@ -316,7 +324,7 @@ impl PartialBody {
 }
 
 impl Body {
-    /// A body made of a part of this one. It counts as a part as long as it is kept.
+    /// A body with bytes taken from this one. It shares the permit of the whole body.
     #[must_use]
     pub fn part(&self, bytes: Vec<u8>) -> Self {
         Self {
@@ -353,7 +361,7 @@ fn is_encoded(headers: &HeaderMap) -> bool {
         .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// How the items of a batch are said to be written.
+/// How the items of a batch are written, according to its `Content-Type`.
 #[must_use]
 pub fn batch_form(headers: &HeaderMap) -> BatchForm {
     let subtype = application_subtype(headers);
@@ -364,21 +372,18 @@ pub fn batch_form(headers: &HeaderMap) -> BatchForm {
     }
 }
 
-/// Whether the body is said to be JSON; one that is said to be nothing is taken for JSON.
+/// Whether the `Content-Type` is JSON. A body without one counts as JSON.
 fn is_json(headers: &HeaderMap) -> bool {
     if !headers.contains_key(CONTENT_TYPE) {
         return true;
     }
-    let is_json = |subtype: &str| {
-        subtype == "json"
-            || subtype
-                .strip_suffix("+json")
-                .is_some_and(|name| !name.is_empty())
-    };
-    application_subtype(headers).is_some_and(|subtype| is_json(&subtype))
+    application_subtype(headers).is_some_and(|subtype| {
+        let structured = subtype.strip_suffix("+json");
+        subtype == "json" || structured.is_some_and(|name| !name.is_empty())
+    })
 }
 
-/// What the content type is below `application/`, in lower case.
+/// The subtype of a content type such as `application/json`, in lower case; `None` for other types.
 fn application_subtype(headers: &HeaderMap) -> Option<String> {
     let header = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let essence = header.split(';').next()?.trim().to_ascii_lowercase();

@@ -1,8 +1,7 @@
 //! The address of a client, also behind reverse proxies that the operator trusts.
 //!
-//! The only place that reads `Forwarded` (RFC 7239), `X-Forwarded-For` and `X-Forwarded-Proto`.
-//! They are believed only on connections from a trusted proxy, and no forwarded host is read at
-//! all.
+//! No other module reads `Forwarded` (RFC 7239), `X-Forwarded-For` and `X-Forwarded-Proto`. These
+//! headers count only on connections from a trusted proxy. A forwarded host is never read.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
@@ -20,7 +19,7 @@ mod forwarded;
 
 use forwarded::Hop;
 
-/// How clients reach a listener. Data of its application.
+/// How clients reach a listener. Stored in the data of the application of the listener.
 #[derive(Debug, Clone)]
 pub struct ListenerAddress {
     /// Whether the listener speaks TLS.
@@ -33,7 +32,7 @@ pub struct ListenerAddress {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
-/// An entry of a list of networks is neither an address nor a network.
+/// Error: an entry of a list of networks is neither an address nor a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is neither an IP address nor a network such as 10.0.0.0/8")]
 pub struct InvalidNetwork(String);
@@ -43,14 +42,6 @@ impl FromStr for TrustedProxies {
 
     /// Reads addresses and networks in CIDR notation, separated by commas.
     fn from_str(list: &str) -> Result<Self, InvalidNetwork> {
-        let network = |entry: &str| {
-            let network = entry.parse().or_else(|_| {
-                entry
-                    .parse()
-                    .map(|address: IpAddr| address.to_canonical().into())
-            });
-            network.map_err(|_| InvalidNetwork(entry.to_owned()))
-        };
         let entries = list
             .split(',')
             .map(str::trim)
@@ -59,13 +50,24 @@ impl FromStr for TrustedProxies {
     }
 }
 
+/// The network in CIDR notation, or the network of a single address.
+fn network(entry: &str) -> Result<IpNet, InvalidNetwork> {
+    if let Ok(network) = entry.parse() {
+        return Ok(network);
+    }
+    let address: IpAddr = entry
+        .parse()
+        .map_err(|_| InvalidNetwork(entry.to_owned()))?;
+    Ok(address.to_canonical().into())
+}
+
 impl TrustedProxies {
     /// The address of the client: the one that the connection comes from, and behind trusted
     /// proxies the right-most forwarded address that is not a trusted proxy.
     ///
-    /// Where a forwarded entry is not an address, the proxy that passed it on counts as the client.
-    /// Where `Forwarded` and `X-Forwarded-For` name different clients, one of them was not written
-    /// by the proxy, and the address of the connection counts.
+    /// If a forwarded entry is not an address, the proxy that passed it on counts as the client. If
+    /// `Forwarded` and `X-Forwarded-For` name different clients, one of the headers was not written
+    /// by the proxy. Then the address of the connection counts.
     #[must_use]
     pub fn client_address(&self, request: &HttpRequest) -> IpAddr {
         self.client_behind(peer_address(request), request.headers())
@@ -73,7 +75,7 @@ impl TrustedProxies {
 
     /// The scheme and host of the server as the client addressed it, such as
     /// `https://register.example`. The scheme is that of the connection, or the one that a trusted
-    /// proxy says; the host is that of the request itself.
+    /// proxy reports. The host is that of the `Host` header, else that of the listener.
     #[must_use]
     pub fn origin(&self, request: &HttpRequest) -> String {
         let is_secure = self.is_secure(request);
@@ -88,7 +90,7 @@ impl TrustedProxies {
         format!("{}://{host}", if is_secure { "https" } else { "http" })
     }
 
-    /// Whether the request came over TLS: to the server itself, or to a trusted proxy that says so.
+    /// Whether the client used TLS: to the server itself, or to a trusted proxy that reports it.
     #[must_use]
     pub fn is_secure(&self, request: &HttpRequest) -> bool {
         is_listener_secure(request)
@@ -99,27 +101,30 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&address))
     }
 
+    /// The address of the client behind a connection from `peer`. See
+    /// [`TrustedProxies::client_address`].
     fn client_behind(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         if !self.contains(peer) {
             return peer;
         }
-        let named = |header: HeaderName, read: fn(&str) -> Vec<Hop>| {
+        let client_named_by = |header: HeaderName, read: fn(&str) -> Vec<Hop>| {
             headers
                 .contains_key(&header)
                 .then(|| self.walk(peer, &hops(headers, header, read)))
         };
         match (
-            named(FORWARDED, forwarded::read),
-            named(X_FORWARDED_FOR, forwarded::read_addresses),
+            client_named_by(FORWARDED, forwarded::read),
+            client_named_by(X_FORWARDED_FOR, forwarded::read_addresses),
         ) {
+            // A proxy wrote one of the headers and passed the other one on unchecked.
             (Some(one), Some(other)) if one != other => peer,
             (Some(client), _) | (None, Some(client)) => client,
             (None, None) => peer,
         }
     }
 
-    /// Goes from the peer back towards the client, for as long as the addresses are those of
-    /// trusted proxies.
+    /// The first address that is not a trusted proxy, on the way from the peer back to the client.
+    /// The way ends at a hop without an address; then the last known address is returned.
     fn walk(&self, peer: IpAddr, hops: &[Hop]) -> IpAddr {
         let mut client = peer;
         for hop in hops.iter().rev() {
@@ -133,8 +138,9 @@ impl TrustedProxies {
     }
 }
 
-/// Whether the request was made on this machine, by a browser that was given an address of this
-/// machine: it has passed no network. A request that a proxy has passed on is none, trusted or not.
+/// Whether the request was made on this machine, to a host name of this machine, so that it passed
+/// no network. A request with a header of a proxy does not count, whether or not the proxy is
+/// trusted.
 #[must_use]
 pub fn is_local(request: &HttpRequest) -> bool {
     let headers = request.headers();
@@ -162,7 +168,7 @@ fn is_listener_secure(request: &HttpRequest) -> bool {
         .is_some_and(|listener| listener.is_secure)
 }
 
-/// The address that the connection comes from.
+/// The address that the connection comes from; `::` if it is unknown.
 fn peer_address(request: &HttpRequest) -> IpAddr {
     request
         .peer_addr()
@@ -171,7 +177,8 @@ fn peer_address(request: &HttpRequest) -> IpAddr {
         })
 }
 
-/// The hops that all lines of a header name, that of the nearest proxy last.
+/// The hops in all lines of a header, that of the nearest proxy last. A line that is not text
+/// counts as one hop without an address.
 fn hops(headers: &HeaderMap, name: impl AsHeaderName, read: fn(&str) -> Vec<Hop>) -> Vec<Hop> {
     let lines = headers.get_all(name).map(HeaderValue::to_str);
     lines
@@ -179,7 +186,8 @@ fn hops(headers: &HeaderMap, name: impl AsHeaderName, read: fn(&str) -> Vec<Hop>
         .collect()
 }
 
-/// Whether the nearest proxy says that it was reached over TLS.
+/// Whether the nearest proxy reports that it was reached over TLS. `Forwarded` counts before
+/// `X-Forwarded-Proto`.
 fn is_secure_at_proxy(headers: &HeaderMap) -> bool {
     if let Some(nearest) = hops(headers, FORWARDED, forwarded::read).last() {
         return nearest.is_secure;

@@ -3,12 +3,12 @@
 use actix_web::http::Method as HttpMethod;
 use adapter_kit::Method;
 
-/// The methods that a request is known by; any other is [`OTHER_METHOD`].
+/// The names of methods in the log and in metrics. Any other method counts as [`OTHER_METHOD`].
 pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-/// Any method that is not in [`METHODS`]: it may be any text.
+/// The name of all methods that are not in [`METHODS`], because a client can send any text.
 pub const OTHER_METHOD: &str = "other";
 
-/// The name of a method, which is one of ours whatever was sent.
+/// The name of a method: one of [`METHODS`], else [`OTHER_METHOD`].
 #[must_use]
 pub fn method_name(method: &HttpMethod) -> &'static str {
     METHODS
@@ -17,7 +17,7 @@ pub fn method_name(method: &HttpMethod) -> &'static str {
         .unwrap_or(OTHER_METHOD)
 }
 
-/// The methods of HTTP for a method of the API.
+/// The HTTP methods that stand for a method of the API.
 #[must_use]
 pub fn methods(method: Method) -> &'static [HttpMethod] {
     match method {

@@ -7,7 +7,7 @@ use actix_web::http::header::HeaderMap;
 /// The preference of a client that only wants to know what would be answered.
 pub const VALIDATE_ONLY: &str = "validate-only";
 
-/// The preferences that the API knows; others are passed over.
+/// The preferences that the API knows. Other preferences are ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Preferences {
     /// Unknown names are refused (`handling=strict`).
@@ -38,16 +38,20 @@ impl Preferences {
                 preferences.wait = preferences.wait.or(seconds(value));
             }
         }
+        // `wait=0` means no wait.
         preferences.wait = preferences.wait.filter(|wait| !wait.is_zero());
         preferences
     }
 }
 
-/// The preferences and parameters of a line. A value that begins with a quote may have separators
-/// in it; where the quote does not end, each separator counts.
+/// The preferences and parameters of a line. Separators in a quoted value do not split it. If the
+/// quote is never closed, every separator splits the line.
 fn elements(line: &str) -> Vec<&str> {
     const SEPARATORS: [char; 2] = [',', ';'];
-    let (mut is_quoted, mut is_escaped, mut begins_value) = (false, false, false);
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    // A quote opens a quoted value only at the beginning of a value.
+    let mut begins_value = false;
     let separates = |character: char| {
         let after_backslash = std::mem::take(&mut is_escaped);
         match character {
@@ -66,6 +70,7 @@ fn elements(line: &str) -> Vec<&str> {
     }
 }
 
+/// The value without the double quotes around it, if it has both.
 fn unquoted(value: &str) -> &str {
     value
         .strip_prefix('"')
@@ -73,9 +78,10 @@ fn unquoted(value: &str) -> &str {
         .unwrap_or(value)
 }
 
+/// The duration for a number of seconds; `None` if the text is not a number.
 fn seconds(value: &str) -> Option<Duration> {
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-    // A number that is too large is one.
+    // A number too large for `u64` still asks for the longest wait.
     is_number.then(|| Duration::from_secs(value.parse().unwrap_or(u64::MAX)))
 }
 

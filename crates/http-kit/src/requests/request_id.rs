@@ -1,5 +1,4 @@
-//! By what a request is known: in the log, in the history of records, and to the client; nothing
-//! outside the server.
+//! Identifiers of requests: for the log, for the history of records, and for the client.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -8,11 +7,12 @@ use actix_web::http::header::{HeaderMap, HeaderName};
 use storage::identifiers::Identifiers;
 use tokio::task::futures::TaskLocalFuture;
 
-/// Names the request in the reply, and in the request where the client chooses.
+/// The header with the identifier of the request. It is in every reply, and a client may send it to
+/// choose the identifier.
 pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest identifier that a client can choose.
 const MAX_LENGTH: usize = 64;
-/// What stands in the log where no identifier is known.
+/// The text in the log if no identifier is known.
 const NONE: &str = "-";
 /// How many identifiers are drawn at once.
 const DRAWN_AT_ONCE: usize = 64;
@@ -26,12 +26,11 @@ tokio::task_local! {
 }
 
 thread_local! {
-    /// What was drawn and not given away. An identifier of a request is no secret, and can be drawn
-    /// before its time.
+    /// Identifiers that were drawn in advance and not used yet. They need not be secret.
     static DRAWN: RefCell<Option<Identifiers>> = const { RefCell::new(None) };
 }
 
-/// The client's identifier when it is well formed, else a new one.
+/// The identifier that the client sent, if it is well formed, else a new one.
 #[must_use]
 pub fn choose(headers: &HeaderMap) -> RequestId {
     let sent = headers
@@ -44,15 +43,18 @@ pub fn choose(headers: &HeaderMap) -> RequestId {
     drawn().map_or_else(|| NONE.into(), RequestId::from)
 }
 
-/// A new identifier; nothing where the operating system gives no randomness.
+/// A new identifier; `None` if the operating system gives no randomness.
 fn drawn() -> Option<String> {
     DRAWN.with_borrow_mut(|drawn| {
-        let next = drawn.as_ref().and_then(Identifiers::next);
-        next.or_else(|| drawn.insert(Identifiers::draw(DRAWN_AT_ONCE).ok()?).next())
+        if let Some(next) = drawn.as_ref().and_then(Identifiers::next) {
+            return Some(next);
+        }
+        let more = Identifiers::draw(DRAWN_AT_ONCE).ok()?;
+        drawn.insert(more).next()
     })
 }
 
-/// Whether a client can choose the identifier.
+/// Whether an identifier has the form that a client can choose.
 #[must_use]
 pub fn is_well_formed(id: &str) -> bool {
     (1..=MAX_LENGTH).contains(&id.len())
@@ -61,19 +63,19 @@ pub fn is_well_formed(id: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Answers a request under its identifier.
+/// Runs `answering` so that [`current`] returns this identifier.
 pub fn under<F: Future>(id: RequestId, answering: F) -> TaskLocalFuture<RequestId, F> {
     CURRENT.scope(id, answering)
 }
 
-/// The identifier of the request that is being answered here, on the event loop; nothing where none
-/// is.
+/// The identifier of the request that the present task answers; `None` outside of a request and on
+/// other threads.
 #[must_use]
 pub fn current() -> Option<RequestId> {
     CURRENT.try_with(Clone::clone).ok()
 }
 
-/// The identifier for a log line.
+/// The identifier for a log line; `-` outside of a request.
 #[must_use]
 pub fn for_the_log() -> RequestId {
     current().unwrap_or_else(|| NONE.into())

@@ -1,7 +1,7 @@
 //! Compression of replies with gzip, for clients that accept it.
 //!
-//! gzip alone: every client of HTTP knows it, and what others save beyond it does not pay for
-//! another library. Knows bytes and `Accept-Encoding`, and not which replies are compressed.
+//! Only gzip: every HTTP client knows it, and other codings save too little to justify another
+//! library. The callers decide which replies are compressed.
 
 use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,25 +12,25 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 use crate::responses::etag::GZIP;
 
-/// The smallest body that is compressed, in bytes. Below, nothing is saved that would be noticed on
-/// the way.
+/// The smallest body that is compressed, in bytes. Smaller bodies would not arrive noticeably
+/// faster.
 pub const MIN_BYTES: usize = 1_024;
-/// How hard a body is compressed that one client gets: cheaply.
+/// The compression level for a body that one client gets: cheap.
 const FAST: u32 = 2;
-/// How hard a body is compressed that is compressed once and sent to many.
+/// The compression level for a body that is compressed once and sent to many clients.
 const THOROUGH: u32 = 7;
 /// Base 2 logarithm of the window of DEFLATE (RFC 1951).
 const WINDOW_BITS: u8 = 15;
 /// Growth of a full buffer for a compressed body, in bytes.
 const GROWTH: usize = 16_384;
 
-/// Compresses bodies, and reuses the memory for that. Cheap to clone; all clones share it. There
-/// are as many compressors as were ever in use at once.
+/// Compresses bodies, and reuses the memory of idle compressors. Cheap to clone; all clones share
+/// the compressors. There are as many of them as were ever in use at once.
 #[derive(Debug, Clone, Default)]
 pub struct Compressor(Arc<Mutex<Vec<Compress>>>);
 
 impl Compressor {
-    /// A body compressed with gzip; nothing when that would not make it smaller.
+    /// A body compressed with gzip; `None` if that does not make it smaller.
     #[must_use]
     pub fn gzip(&self, body: &[u8]) -> Option<Vec<u8>> {
         let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -46,23 +46,23 @@ impl Compressor {
     }
 }
 
-/// A body that is sent to many, compressed with gzip; nothing when that does not pay.
+/// A body for many clients, compressed with gzip; `None` if the body is small or does not become
+/// smaller.
 #[must_use]
 pub fn gzip_thoroughly(body: &[u8]) -> Option<Vec<u8>> {
-    let compressed = || {
-        deflate(
-            &mut Compress::new_gzip(Compression::new(THOROUGH), WINDOW_BITS),
-            body,
-        )
-    };
-    (body.len() >= MIN_BYTES).then(compressed).flatten()
+    if body.len() < MIN_BYTES {
+        return None;
+    }
+    let mut compress = Compress::new_gzip(Compression::new(THOROUGH), WINDOW_BITS);
+    deflate(&mut compress, body)
 }
 
-/// What was compressed with gzip. The bytes are ours: what a client sends is not decompressed.
+/// Decompresses content that was built into the program. Not for bodies of clients: the size of the
+/// result has no limit.
 ///
 /// # Errors
 ///
-/// When the bytes are something else.
+/// When the bytes are not in gzip format.
 pub fn decompress(gzip: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut plain = Vec::new();
     GzDecoder::new(gzip).read_to_end(&mut plain)?;
@@ -70,6 +70,7 @@ pub fn decompress(gzip: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(plain)
 }
 
+/// Compresses a whole body. `None` if compressing fails or does not make the body smaller.
 fn deflate(compress: &mut Compress, body: &[u8]) -> Option<Vec<u8>> {
     let mut compressed = Vec::with_capacity(GROWTH);
     loop {
@@ -79,6 +80,7 @@ fn deflate(compress: &mut Compress, body: &[u8]) -> Option<Vec<u8>> {
             .ok()?;
         match status {
             Status::StreamEnd => break,
+            // The buffer is full.
             Status::Ok | Status::BufError if compressed.len() < body.len() => {
                 compressed.reserve(GROWTH)
             }
@@ -89,11 +91,13 @@ fn deflate(compress: &mut Compress, body: &[u8]) -> Option<Vec<u8>> {
     (compressed.len() < body.len()).then_some(compressed)
 }
 
-/// Whether a client wants replies compressed with gzip (RFC 9110, section 12.5.3): it says so, and
-/// does not like plain ones better.
+/// Whether a client wants replies compressed with gzip (RFC 9110, section 12.5.3): it accepts gzip,
+/// and does not prefer replies without compression.
 #[must_use]
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let (mut gzip, mut any, mut identity) = (None, None, None);
+    let mut gzip = None;
+    let mut any = None;
+    let mut identity = None;
     for header in headers
         .get_all(ACCEPT_ENCODING)
         .filter_map(|header| header.to_str().ok())
@@ -113,8 +117,8 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
-/// The weight among the parameters of an accepted coding, from 0 to 1; one that is malformed counts
-/// as 0.
+/// The weight `q` among the parameters of an accepted coding, from 0 to 1. A missing weight counts
+/// as 1, a malformed one as 0.
 fn weight(parameters: &str) -> f32 {
     let weight = parameters.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;

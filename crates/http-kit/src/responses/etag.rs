@@ -2,8 +2,8 @@
 //! that a client sends.
 //!
 //! A reply that is sent compressed has the tag of the plain body with the content coding at its
-//! end, such as `"abc-gzip"` for `"abc"`. A client sends back whichever it received, so both stand
-//! for the same state of a record.
+//! end, such as `"abc-gzip"` for `"abc"`. A client sends back the tag that it received, so both
+//! tags stand for the same state of a record.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
@@ -13,7 +13,7 @@ pub const GZIP: &str = "gzip";
 /// The bytes of the digest that a tag shows.
 const TAG_BYTES: usize = 16;
 
-/// The strong tag of a plain body: a digest of it.
+/// The strong tag of a plain body: its digest in double quotes.
 #[must_use]
 pub fn compute(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
@@ -24,7 +24,7 @@ pub fn compute(body: &[u8]) -> String {
     tag
 }
 
-/// The tag of the same content in a content coding.
+/// The tag of the same content in a content coding such as [`GZIP`].
 #[must_use]
 pub fn encoded(tag: &str, coding: &str) -> String {
     format!("{}-{coding}\"", tag.strip_suffix('"').unwrap_or(tag))
@@ -40,28 +40,29 @@ pub enum Comparison {
     Weak,
 }
 
-/// The tag of this content in a header such as `If-None-Match`, if present: the plain tag, or that
-/// of the compressed reply.
+/// The tag in a header such as `If-None-Match` that matches the content with this `tag`: the plain
+/// tag or that of the compressed reply. `None` if no tag matches.
 #[must_use]
 pub fn find(tags: &str, tag: &str, comparison: Comparison) -> Option<String> {
     let sent = tags.split(',').map(str::trim).map(|sent| match comparison {
         Comparison::Strong => sent,
         Comparison::Weak => sent.trim_start_matches("W/"),
     });
-    let mut known = sent.filter_map(|sent| match sent {
+    let mut matching = sent.filter_map(|sent| match sent {
+        // Matches any content.
         "*" => Some(tag),
         sent => (sent == tag || sent == encoded(tag, GZIP)).then_some(sent),
     });
-    known.next().map(str::to_owned)
+    matching.next().map(str::to_owned)
 }
 
-/// Whether this tag is among those of a header such as `If-Match`, as [`find`] finds it.
+/// Whether a tag in a header such as `If-Match` matches the content with this `tag`; see [`find`].
 #[must_use]
 pub fn is_among(tags: &str, tag: &str, comparison: Comparison) -> bool {
     find(tags, tag, comparison).is_some()
 }
 
-/// Whether all tags of a header are in double quotes, as entity tags are.
+/// Whether all tags of a header are in double quotes, as entity tags must be. `*` is allowed too.
 #[must_use]
 pub fn are_quoted(tags: &str) -> bool {
     let is_quoted = |tag: &str| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');

@@ -1,5 +1,4 @@
-//! A page as it is sent: HTML with the headers that keep it to itself. What stands on it is not
-//! known here.
+//! Replies with a page: HTML with headers for security and caching.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
@@ -14,26 +13,26 @@ use domain::values::iso_8601::timestamp;
 use crate::responses::etag;
 use crate::responses::shared_content::{Condition, SharedContent, conditional};
 
-/// Nothing is loaded but the style and the icon, from here; nothing is run; no other page frames
-/// this one.
+/// The content security policy. A page loads only the style and the icon, from this server. It runs
+/// no scripts, and no other page can show it in a frame.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// To be requested again each time.
+/// `Cache-Control` of a page that browsers may store but must request again each time.
 const FRESH: &str = "no-cache";
 
-/// A page that may be cached, or must not be cached because it shows data that a client sent.
+/// Whether caches may store a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// To be requested again each time.
+    /// Caches may store the page, but must request it again each time.
     Fresh,
-    /// Not to be stored anywhere.
+    /// Caches must not store the page, because it shows data that a client sent.
     Never,
 }
 
 /// The media type of a page.
 pub const HTML: &str = "text/html; charset=utf-8";
 
-/// The headers of every page, with how it may be stored.
+/// The headers of every page. `caching` is the value of `Cache-Control`.
 fn headers(caching: &'static str) -> [(HeaderName, &'static str); 5] {
     [
         (CONTENT_TYPE, HTML),
@@ -58,7 +57,7 @@ pub fn tagged_page(request: &HttpRequest, html: String) -> HttpResponse {
     }
 }
 
-/// The page as a reply.
+/// A reply with a page and the headers of every page.
 pub fn page(status: StatusCode, keep: Keep, html: String) -> HttpResponse {
     let caching = match keep {
         Keep::Fresh => FRESH,
@@ -86,6 +85,7 @@ pub fn time_with_year(time: DateTime<Utc>) -> String {
     time_element(time, &time.format("%-d %b %Y, %H:%M").to_string())
 }
 
+/// An element with `words`, the full time for programs, and the full time as title.
 fn time_element(time: DateTime<Utc>, words: &str) -> String {
     let full = timestamp(time);
     let title = time.format("%Y-%m-%d %H:%M:%S UTC");
@@ -115,7 +115,7 @@ pub fn breakable(name: &str) -> String {
     html
 }
 
-/// A day as people write it.
+/// A day for people: `26 November 2025`.
 pub fn day(day: NaiveDate) -> String {
     day.format("%-d %B %Y").to_string()
 }

@@ -1,12 +1,11 @@
-//! Sends replies: in pieces, within the memory that there is for them, and compressed where the
-//! client accepts it.
+//! Sends replies: in pieces, within memory budgets, and compressed if the client accepts it.
 //!
-//! actix-web copies a body into its write buffer as a whole unless it comes in pieces, and a client
-//! that does not read its reply would hold all of it there. In pieces, a connection holds at most
+//! actix-web copies a body that is not in pieces into its write buffer as a whole. A client that
+//! does not read its reply would hold all of it there. In pieces, a connection holds at most
 //! 64 KiB: the write buffer, and the rest of a small body. The rest of a large body that was made
-//! for one request counts against the room for all of them together. Requests without a valid token
-//! or session have a separate memory budget, so that they cannot use up the main one. Shared
-//! content is stored once for all replies.
+//! for one request counts against a memory budget for all of them. Requests without a valid token
+//! or session have a separate budget, so that they cannot use up the main one. Shared content is
+//! stored once for all replies.
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
@@ -37,47 +36,45 @@ pub const JSON: &str = "application/json; charset=utf-8";
 pub const WRITE_BUFFER_BYTES: usize = 16_384;
 /// The largest piece of a body, in bytes.
 const PIECE_BYTES: usize = 8_192;
-/// A body up to this number of bytes does not count towards the budget.
+/// A body up to this number of bytes does not count against a budget.
 const ALWAYS_HELD_BYTES: usize = 32_768;
-/// What all larger bodies hold together that were made for one authenticated request each, in
-/// bytes.
+/// The budget of all larger bodies that were made for authenticated requests, in bytes.
 const ROOM_BYTES: usize = 16 * 1_048_576;
 /// The budget of requests without a valid token or session, in bytes: more than the largest usual
 /// page of `/docs/migrate`.
 const UNAUTHENTICATED_ROOM_BYTES: usize = 4 * 1_048_576;
-/// Room for what stands around a part of a reply, in bytes: an idempotency key, a status and
+/// Memory for the text around a part of a reply, in bytes: an idempotency key, a status and
 /// punctuation.
 const AROUND_PART_BYTES: usize = 512;
-/// A body up to this number of bytes is compressed on the answering thread, which is faster than
-/// handing it over.
+/// A body up to this number of bytes is compressed on the answering thread. Handing it to another
+/// thread would take longer.
 const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 
-/// Where the body of a reply comes from, which decides how it is sent. It is among the extensions
-/// of a response, or a [`SharedContent`] in its place; a response without either has a body that
-/// was made for its request.
+/// Where the body of a reply comes from, which decides how it is sent. Handlers put this or a
+/// [`SharedContent`] into the extensions of a response. Without either, the source is
+/// [`Source::Request`].
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Made for this request, which is not known to be authenticated.
     Request,
     /// Made for this request, which has a valid token or session.
     AuthenticatedRequest,
-    /// Like `AuthenticatedRequest`, and already counted.
+    /// Like `AuthenticatedRequest`, and already counted against the budget.
     Counted(Reservation),
     /// Shared by all clients.
     Shared(SharedContent),
 }
 
-/// There is no memory for another large reply.
+/// Error: there is no memory for another large reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no room for another large reply")]
 pub struct NoMemory;
 
-/// What the body of a reply holds of the memory for large ones, as long as any clone of this
-/// exists.
+/// Memory that the body of a reply holds of a budget. Released when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct Reservation(Option<Arc<OwnedSemaphorePermit>>);
 
-/// Where replies are sent. Cheap to clone; all clones share one bound.
+/// Sends replies. Cheap to clone; all clones share the same budgets.
 #[derive(Debug, Clone)]
 pub struct ResponseSender {
     /// One permit for each byte of replies to authenticated requests.
@@ -92,7 +89,7 @@ pub struct ResponseSender {
 }
 
 impl ResponseSender {
-    /// Answers with `busy` where there is no memory for a reply.
+    /// A sender that answers with `busy` if there is no memory for a reply.
     #[must_use]
     pub fn new(busy: fn() -> HttpResponse) -> Self {
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -105,8 +102,8 @@ impl ResponseSender {
         }
     }
 
-    /// The source of the body of a reply to an authenticated request, counted. Must be asked where
-    /// what was done for the reply can still be undone.
+    /// Reserves memory for the body of a reply to an authenticated request. Returns the source that
+    /// holds the memory. Must be called while the work for the reply can still be undone.
     ///
     /// # Errors
     ///
@@ -120,8 +117,8 @@ impl ResponseSender {
         }
     }
 
-    /// Like [`ResponseSender::count`], for a part of a larger reply: counted whatever its size,
-    /// with the memory needed around it.
+    /// Like [`ResponseSender::count`], for a part of a larger reply: a small part counts too, and
+    /// the text around the part is included.
     ///
     /// # Errors
     ///
@@ -140,7 +137,7 @@ impl ResponseSender {
     ///
     /// # Errors
     ///
-    /// Those of the service behind.
+    /// The errors of the wrapped service.
     pub async fn send<B: MessageBody + 'static>(
         self,
         request: ServiceRequest,
@@ -222,13 +219,14 @@ impl ResponseSender {
         response.set_body(pieces)
     }
 
-    /// The body compressed, unless that does not pay. What it no longer holds is given back.
+    /// The body, compressed if that makes it smaller, and whether it is compressed. Memory that the
+    /// compressed body does not need is released.
     async fn compress(&self, plain: Chunks) -> (Chunks, bool) {
         let body = plain.rest.clone();
         let compressed = if body.len() <= COMPRESSED_IN_PLACE_BYTES {
             self.compressor.gzip(&body)
         } else {
-            // A large body keeps a processor busy, and others wait at this one.
+            // A large body would block the other requests of this thread.
             let compressor = self.compressor.clone();
             match self.compressing.acquire().await {
                 Ok(_turn) => web::block(move || compressor.gzip(&body))
@@ -259,6 +257,7 @@ impl ResponseSender {
     }
 }
 
+/// Reserves memory for a body of this size. A small body needs no memory of the budget.
 fn reserve(room: &Arc<Semaphore>, bytes: usize) -> Result<Reservation, NoMemory> {
     if bytes <= ALWAYS_HELD_BYTES {
         Ok(Reservation::default())
@@ -267,6 +266,7 @@ fn reserve(room: &Arc<Semaphore>, bytes: usize) -> Result<Reservation, NoMemory>
     }
 }
 
+/// Takes this number of bytes from a budget.
 fn acquire(room: &Arc<Semaphore>, bytes: usize) -> Result<Reservation, NoMemory> {
     let permits = u32::try_from(bytes).map_err(|_| NoMemory)?;
     let permit = Arc::clone(room)
@@ -276,7 +276,7 @@ fn acquire(room: &Arc<Semaphore>, bytes: usize) -> Result<Reservation, NoMemory>
 }
 
 impl Reservation {
-    /// Takes over what another part of the same body holds.
+    /// Adds the memory that another part of the same body holds.
     pub fn merge(&mut self, part: Self) {
         let Some(permit) = part.0.and_then(Arc::into_inner) else {
             return;
@@ -321,12 +321,14 @@ impl MessageBody for Chunks {
         let length = self.rest.len().min(PIECE_BYTES);
         let piece = self.rest.split_to(length);
         if self.rest.is_empty() {
+            // The last piece was taken: releases the memory and the reservation.
             self.rest = Bytes::new();
             self.reservation = Reservation::default();
         }
         Poll::Ready(Some(Ok(piece)))
     }
 
+    /// A small body as a whole; actix-web sends a larger one in pieces.
     fn try_into_bytes(self) -> Result<Bytes, Self> {
         if self.rest.len() <= PIECE_BYTES {
             Ok(self.rest)
@@ -336,9 +338,9 @@ impl MessageBody for Chunks {
     }
 }
 
-/// Whether another form of the reply could be sent to a client that accepts another one. A page
-/// that was made for one request is never compressed: it may show data of an attacker next to a
-/// secret, and the compressed length would reveal the secret (the BREACH attack).
+/// Whether the reply may be compressed for a client that accepts it. A page that was made for one
+/// request is never compressed: it may show data of an attacker next to a secret, and the
+/// compressed length would reveal the secret (the BREACH attack).
 fn is_compressible(response: &HttpResponse<()>, source: &Source) -> bool {
     matches!(source, Source::Shared(_))
         || response.status() == StatusCode::NOT_MODIFIED
@@ -346,11 +348,10 @@ fn is_compressible(response: &HttpResponse<()>, source: &Source) -> bool {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let is_json =
-        |media_type: &[u8]| media_type == JSON.as_bytes() || media_type.ends_with(b"+json");
-    headers
-        .get(CONTENT_TYPE)
-        .is_some_and(|media_type| is_json(media_type.as_bytes()))
+    headers.get(CONTENT_TYPE).is_some_and(|media_type| {
+        let media_type = media_type.as_bytes();
+        media_type == JSON.as_bytes() || media_type.ends_with(b"+json")
+    })
 }
 
 /// Tells caches that the reply depends on what encodings a client accepts.
@@ -368,7 +369,7 @@ fn vary_by_encoding(headers: &mut HeaderMap) {
     insert(headers, VARY, &both);
 }
 
-/// Tells the client that the body is compressed. The entity tag is that of this form.
+/// Tells the client that the body is compressed. An entity tag becomes that of the compressed body.
 fn set_content_encoding(headers: &mut HeaderMap) {
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(GZIP));
     let tag = headers
@@ -380,7 +381,7 @@ fn set_content_encoding(headers: &mut HeaderMap) {
     }
 }
 
-/// What is made of values of headers is one too.
+/// Sets a header. The value is composed of valid header values, so it is always valid.
 fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);

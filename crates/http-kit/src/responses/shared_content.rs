@@ -17,10 +17,11 @@ use crate::responses::etag::{self, Comparison, find};
 #[derive(Clone)]
 pub struct SharedContent(Arc<Forms>);
 
+/// The content, plain and compressed. Each form is made when it is first needed.
 struct Forms {
     entity_tag: String,
     plain: OnceLock<Bytes>,
-    /// Nothing where compression does not pay.
+    /// `None` if the compressed form would not be smaller.
     gzip: OnceLock<Option<Bytes>>,
 }
 
@@ -57,6 +58,7 @@ impl SharedContent {
     #[must_use]
     pub fn plain(&self) -> &Bytes {
         self.0.plain.get_or_init(|| {
+            // Content without a plain form was built with a compressed one.
             let gzip = self
                 .0
                 .gzip
@@ -71,7 +73,7 @@ impl SharedContent {
         })
     }
 
-    /// The form compressed with gzip; nothing where compression does not pay.
+    /// The form compressed with gzip; `None` if it would not be smaller.
     #[must_use]
     pub fn gzip(&self) -> Option<&Bytes> {
         self.0
@@ -80,10 +82,10 @@ impl SharedContent {
             .as_ref()
     }
 
-    /// The reply to a request for this content, with these headers and the entity tag; it has no
-    /// body when the client has the content already. The body is the plain form. Where replies are
-    /// sent through [`crate::responses::response_stream`], a client that accepts gzip gets the
-    /// compressed form in its place.
+    /// The reply to a request for this content, with these headers and the entity tag. It has no
+    /// body if the client has the content already. Otherwise the body is the plain form, and
+    /// [`crate::responses::response_stream`] replaces it by the compressed one for a client that
+    /// accepts gzip.
     #[must_use]
     pub fn response(&self, request: &HttpRequest, headers: &[(HeaderName, &str)]) -> HttpResponse {
         match conditional(request, self.entity_tag(), headers) {
@@ -96,15 +98,16 @@ impl SharedContent {
     }
 }
 
-/// A reply to a request that may name what its client has already.
+/// The head of a reply, by whether the client has the content already.
 pub enum Condition {
-    /// The client has it: the reply has no body.
+    /// The client has the content: the reply has no body.
     Cached(HttpResponseBuilder),
     /// The reply has a body.
     Modified(HttpResponseBuilder),
 }
 
-/// The head of the reply to a request for what has this entity tag, with these headers.
+/// The head of the reply to a request for content with this entity tag, with these headers. The
+/// status is 304 if `If-None-Match` has the tag, else 200.
 #[must_use]
 pub fn conditional(
     request: &HttpRequest,
@@ -122,6 +125,7 @@ pub fn conditional(
         HttpResponse::Ok()
     };
     for (name, value) in headers {
+        // A reply without a body has no media type.
         if cached.is_none() || *name != CONTENT_TYPE {
             response.insert_header((name.clone(), *value));
         }
@@ -143,18 +147,19 @@ impl fmt::Debug for SharedContent {
     }
 }
 
-/// Content by its address, each made when it is first requested. Cheap to clone; all clones share
-/// it.
-/// Entries are never removed, so only existing addresses may be used, and these are few.
+/// Content by its address, made when it is first requested. Cheap to clone; all clones share it.
+///
+/// Entries are never removed. So callers may use only addresses of a small, fixed set.
 #[derive(Debug, Clone, Default)]
 pub struct SharedContentCache(Arc<Mutex<BTreeMap<String, SharedContent>>>);
 
 impl SharedContentCache {
-    /// The content at an address. It is made once, however many ask for it at the same time.
+    /// The content at an address. If it is not stored yet, calls `make` and stores the result.
+    /// Concurrent requests make it only once.
     ///
     /// # Errors
     ///
-    /// That of `make`; then nothing is stored.
+    /// The error of `make`. Then nothing is stored.
     pub fn get<E>(
         &self,
         address: &str,

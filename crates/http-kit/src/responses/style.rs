@@ -1,8 +1,9 @@
 //! The style of all pages, and the addresses of the files that pages load.
 //!
-//! An address has a digest of the content, so a browser keeps a file and does not request it again;
-//! a new program has new addresses. The listener of operators once answered such addresses with
-//! empty files, which browsers still keep: the digest has [`EDITION`] before it.
+//! An address contains a digest of the content. So a browser keeps a file and does not request it
+//! again, and a changed file has a new address. The listener of operators once answered such
+//! addresses with empty files, which browsers still keep. [`EDITION`] makes the addresses differ
+//! from those.
 
 use std::sync::LazyLock;
 
@@ -17,7 +18,7 @@ pub const NAME: &str = "style.css";
 /// The name of the icon among the files.
 pub const ICON_NAME: &str = "favicon.svg";
 
-/// Stands before the digest in addresses. Another one makes browsers fetch every file again.
+/// Prefix of the digest in addresses. Changing it makes browsers fetch every file again.
 const EDITION: &str = "2-";
 
 /// The style.
@@ -41,7 +42,7 @@ pub fn icon_address() -> String {
     paths::asset(&digest(&ICON), ICON_NAME)
 }
 
-/// The digest of content, as it stands in addresses.
+/// The digest of content with its prefix, as in addresses.
 #[must_use]
 pub fn digest(content: &SharedContent) -> String {
     format!("{EDITION}{}", content.entity_tag().trim_matches('"'))

@@ -92,8 +92,8 @@ pub enum CommandError {
     /// Rows of a file were refused; the others were imported.
     #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),
-    /// Rows of a file were refused; the last one has an unclosed quote and takes in the rest of the
-    /// file.
+    /// Rows of a file were refused. The last one has a quote that is never closed, so it contains
+    /// the rest of the file.
     #[error(
         "rows refused: {refused}; a quote in line {line} is never closed, so later rows were not read"
     )]
@@ -125,8 +125,8 @@ pub enum CommandError {
     /// Trainees were erased, but the space of deleted rows could not be reclaimed.
     #[error("erased, but the database files may still contain deleted data; run the same command again: {}", Causes(.0))]
     SpaceNotReclaimed(#[source] StorageError),
-    /// A backup was not restored, because erasures of the replaced database cannot be repeated in
-    /// it.
+    /// A backup was not restored, because erasures of the database to replace cannot be repeated in
+    /// the backup.
     #[error(
         "nothing was replaced: erasures that cannot be repeated in the backup: {0}; save the output of \
          `trainee-register trainee erasures --output csv`, then restore to another database, or move the current one away"
@@ -182,7 +182,7 @@ pub enum CommandError {
     /// No import has the number.
     #[error("no import has the number {0}")]
     UnknownImport(i64),
-    /// The user to change has no access any more.
+    /// The user to change was removed or erased.
     #[error("user {id} was {}; for the date, see `user list`", if *.is_erased { "erased" } else { "removed" })]
     UserEnded {
         /// The number of the user.
@@ -207,7 +207,8 @@ pub enum CommandError {
     Unwritable(#[source] serde_json::Error),
 }
 
-/// A hint for an identifier of another length than those created by the register.
+/// A hint about the length of identifiers that the register creates. Empty if the identifier has
+/// this length.
 fn other_length(identifier: &str) -> String {
     if identifier.chars().count() == IDENTIFIER_LENGTH {
         return String::new();
@@ -215,23 +216,23 @@ fn other_length(identifier: &str) -> String {
     format!("; identifiers created by the register have {IDENTIFIER_LENGTH} characters")
 }
 
-/// The exit status of a program that gets SIGPIPE (128 and the signal number).
-const NOBODY_READS: u8 = 141;
+/// The exit status of a program that SIGPIPE ends: 128 plus the number of the signal.
+const PIPE_CLOSED: u8 = 141;
 /// The exit status of `migrate --check` with pending migrations.
 const PENDING: u8 = 3;
 
 impl CommandError {
-    /// The exit status of errors that need no message.
+    /// The exit status of an error that needs no message; `None` for all other errors.
     #[must_use]
     pub fn silent_status(&self) -> Option<u8> {
         if matches!(self, Self::Pending) {
             return Some(PENDING);
         }
-        self.nobody_reads().then_some(NOBODY_READS)
+        self.is_pipe_closed().then_some(PIPE_CLOSED)
     }
 
     /// Whether the command failed only because the reader of its output has closed the pipe.
-    fn nobody_reads(&self) -> bool {
+    fn is_pipe_closed(&self) -> bool {
         matches!(self, Self::Print(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
     }
 }

@@ -3,7 +3,7 @@
 use adapter_kit::Served;
 use clap::Command;
 
-/// The commands by what they are for, in the order of the help.
+/// Groups of commands with their headings, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run a register", &["serve", "sandbox"]),
     ("Providers and users", &["provider", "token", "user"]),
@@ -23,7 +23,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Program", &["completions", "man", "docs", "help"]),
 ];
 
-/// Examples for each command, with their descriptions. OLDEST and NEWEST stand for served versions.
+/// Examples: the command, its arguments, and a description. OLDEST and NEWEST stand for the labels
+/// of served versions.
 const EXAMPLES: &[(&str, &str, &str)] = &[
     ("serve", "--demo", "Start a sandbox with a demo provider"),
     (
@@ -331,10 +332,10 @@ pub(super) fn with_help(command: Command) -> Command {
     command.mut_subcommand("serve", |mut serve| {
         for (heading, options) in SERVE_HEADINGS {
             for option in *options {
-                if serve
+                let has_option = serve
                     .get_arguments()
-                    .any(|argument| argument.get_id() == option)
-                {
+                    .any(|argument| argument.get_id() == option);
+                if has_option {
                     serve = serve.mut_arg(option, |argument| argument.help_heading(*heading));
                 }
             }
@@ -359,7 +360,8 @@ fn list_commands(command: &Command) -> String {
     list
 }
 
-/// Adds the examples to the help of each command that has no commands below it.
+/// Adds the examples to the help of a command and of its subcommands. `path` holds the names of the
+/// command and its parents, such as `token issue`; for the program it is empty.
 fn add_examples(command: Command, program: &str, path: &str) -> Command {
     let names: Vec<String> = command
         .get_subcommands()
@@ -394,6 +396,7 @@ fn with_served_versions(arguments: &str) -> String {
         .replace("NEWEST", &newest)
 }
 
+/// The help text with the examples of a command; empty if there are none.
 fn format_examples(program: &str, path: &str) -> String {
     let examples = EXAMPLES.iter().filter(|(command, ..)| *command == path);
     let lines: Vec<String> = examples

@@ -34,6 +34,7 @@ pub(super) enum ImportCommand {
 }
 
 impl ImportCommand {
+    /// Prints the list of imports, or the refused rows of one.
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             Self::List { database, output } => {
@@ -67,6 +68,7 @@ impl ImportCommand {
                     .map(|row| [Number(row.line).into(), row.problem.clone().into()])
                     .collect();
                 output.print(["line", "problem"], &rows)?;
+                // Only the first refused rows are stored; all of them are counted.
                 match import.refused.saturating_sub(refused.len() as u64) {
                     0 => {}
                     others => output.note(format_args!("and {others} more"))?,
@@ -79,6 +81,7 @@ impl ImportCommand {
     }
 }
 
+/// The row of an import in `import list`.
 fn row(import: ImportRecord) -> [Cell; 9] {
     [
         Number(import.id).into(),

@@ -67,17 +67,19 @@ impl PartnerCommand {
 }
 
 impl Import {
+    /// Imports a file of organisations, and prints how many rows were added, changed, unchanged and
+    /// refused. Fails if not all rows were imported.
     fn run<O: ImportableOrganisation>(self, by: &str) -> Result<(), CommandError> {
-        let failed = |error| CommandError::Import {
+        let import_error = |error| CommandError::Import {
             file: self.file.clone(),
             error,
         };
-        let (file, length) = open(&self.file).map_err(failed)?;
+        let (file, length) = open(&self.file).map_err(import_error)?;
         let store = self.database.open_to_write()?;
         let bar = progress::bar(length, "{percent}% of the file");
         let report = import::<O>(&store, bar.wrap_read(file), by);
         bar.finish_and_clear();
-        let report = report.map_err(failed)?;
+        let report = report.map_err(import_error)?;
         output::line(format_args!("added      {}", report.merged.added))?;
         output::line(format_args!("changed    {}", report.merged.changed))?;
         output::line(format_args!("unchanged  {}", report.merged.unchanged))?;
@@ -90,7 +92,7 @@ impl Import {
         }
         if let Some(Stopped { line, reason }) = report.stopped {
             output::line(format_args!("stopped at line {line}"))?;
-            return Err(failed(reason));
+            return Err(import_error(reason));
         }
         report.stored.map_err(CommandError::ImportNotStored)?;
         match (report.refused.len(), report.refused.last()) {

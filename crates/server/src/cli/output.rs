@@ -163,14 +163,16 @@ impl ListOutput {
 
 /// Converts rows to objects with the headings as keys.
 fn objects<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> Vec<Map<String, Value>> {
-    let object = |row: &[Cell; N]| {
+    let mut objects = Vec::with_capacity(rows.len());
+    for row in rows {
         let entries = headings.iter().zip(row);
         let entries = entries.map(|(heading, cell)| ((*heading).to_owned(), json!(cell)));
-        entries.collect()
-    };
-    rows.iter().map(object).collect()
+        objects.push(entries.collect());
+    }
+    objects
 }
 
+/// A CSV file with a row of headings.
 fn csv<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> io::Result<String> {
     let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(headings)?;
@@ -181,8 +183,8 @@ fn csv<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> io::Result<St
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-/// The text of a cell. Text that a spreadsheet would read as a formula gets an apostrophe before
-/// it, because clients choose names of tokens and identifiers of requests.
+/// The text of a cell. Text that a spreadsheet would read as a formula gets an apostrophe as a
+/// prefix, because some texts come from clients, such as names of tokens.
 fn csv_field(cell: &Cell) -> String {
     let text = cell.to_string();
     let is_formula =
@@ -202,6 +204,7 @@ pub(super) fn table<const N: usize>(
     }
 }
 
+/// A table as text: columns under headings, each as wide as its longest cell.
 fn columns<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> String {
     let headings = headings.map(|heading| Cell::from(heading.to_owned()));
     let mut widths = [0; N];

@@ -15,6 +15,7 @@ pub(super) struct Completions {
 }
 
 impl Completions {
+    /// Prints the completion script of the shell.
     pub(super) fn run(self) -> Result<(), CommandError> {
         let mut command = help::with_help(CommandLine::command());
         let name = command.get_name().to_owned();

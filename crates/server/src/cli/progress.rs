@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+/// The time between two redraws of a spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A bar for work of a known length. `done` is a template such as `{percent}% copied`.
+/// A progress bar for work of a known length. `done` is a template such as `{percent}% copied`.
 pub(super) fn bar(length: u64, done: &str) -> ProgressBar {
     let bar = ProgressBar::new(length);
+    // With an invalid template the bar has the default style.
     if let Ok(style) = ProgressStyle::with_template(&format!("{{bar:40}} {done}, {{eta}} left")) {
         bar.set_style(style);
     }

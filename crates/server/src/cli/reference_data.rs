@@ -31,7 +31,7 @@ pub(super) struct CodeLists {
 }
 
 impl CodeLists {
-    /// Reads the lists: the built-in ones, replaced by the files of the folder.
+    /// The built-in code lists. Files in the folder of the option replace the lists of their names.
     pub(super) fn read(&self) -> Result<&'static Lists, reference_data::ReferenceDataError> {
         self.reference_data
             .as_deref()

@@ -31,6 +31,7 @@ pub(super) enum SandboxCommand {
 }
 
 impl SandboxCommand {
+    /// Adds the trainees, and shows the progress.
     pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         let Self::Seed {
             database,

@@ -135,8 +135,8 @@ enum Switch {
 
 /// The default percentage of writes that are checked against the newest version in production.
 const PRODUCTION_SHADOW_SHARE: u8 = 10;
-/// The default percentage in the sandbox, where a developer sends few writes and expects to see each
-/// of them in the readiness report.
+/// The default percentage in the sandbox, where a developer sends few writes and expects to see
+/// each of them in the readiness report.
 const SANDBOX_SHADOW_SHARE: u8 = 100;
 /// The default delay of the simulated registry in seconds.
 const REGISTRY_DELAY: u32 = 10;
@@ -174,8 +174,8 @@ impl Serve {
         }))
     }
 
-    /// The delay of the simulated registry in seconds, or `None` if it is off. Fails if the options
-    /// do not fit the environment.
+    /// The delay of the simulated registry in seconds, or `None` if the simulation is off. Fails if
+    /// the options do not fit the environment.
     fn registry_delay(&self, environment: Environment) -> Result<Option<u32>, CommandError> {
         if self.demo && environment != Environment::Sandbox {
             return Err(CommandError::DemoOutsideSandbox);

@@ -37,12 +37,12 @@ pub(super) fn month(text: &str) -> Result<Month, String> {
     })
 }
 
-/// The message for a text that is not a date or month: `absent` if the text has the form, with
-/// digits for each `d`, or else `malformed`.
+/// The message for a text that is not a date or month: `absent` if the text has the form, else
+/// `malformed`. In `form`, each `d` stands for a digit.
 fn absent(text: &str, form: &str, absent: &str, malformed: &str) -> String {
-    let matches = |(character, form): (char, char)| match form {
+    let matches = |(character, expected): (char, char)| match expected {
         'd' => character.is_ascii_digit(),
-        _ => character == form,
+        _ => character == expected,
     };
     let has_form = text.len() == form.len() && text.chars().zip(form.chars()).all(matches);
     if has_form { absent } else { malformed }.to_owned()
@@ -73,7 +73,7 @@ pub(super) fn positive<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N,
     number(text, "must be a whole number from 1")
 }
 
-/// Parses the number of a stored row.
+/// Parses the number of a stored row: a whole number from 1.
 pub(super) fn id(text: &str) -> Result<i64, String> {
     const EXPECTED: &str = "must be a whole number from 1";
     number(text, EXPECTED).and_then(|id| {
@@ -85,7 +85,7 @@ pub(super) fn id(text: &str) -> Result<i64, String> {
     })
 }
 
-/// Parses a whole number between two limits, both included.
+/// A parser of whole numbers from `first` to `last`.
 pub(super) fn between<N>(
     first: N,
     last: N,
@@ -102,6 +102,7 @@ where
     }
 }
 
+/// Parses a number. The error is `expected`, or says that the number is too large.
 fn number<N: FromStr<Err = ParseIntError>>(text: &str, expected: &str) -> Result<N, String> {
     text.parse().map_err(|error: ParseIntError| {
         if *error.kind() == IntErrorKind::PosOverflow {
@@ -113,8 +114,8 @@ fn number<N: FromStr<Err = ParseIntError>>(text: &str, expected: &str) -> Result
     })
 }
 
-/// Reads a secret from a file, without surrounding white space. Returns the reason if the file is
-/// unreadable or empty.
+/// Reads a secret from a file, without surrounding white space. `Err` is the reason why the file is
+/// not usable: unreadable or empty.
 pub(super) fn secret_file(path: &Path) -> Result<String, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     match text.trim() {
@@ -125,6 +126,7 @@ pub(super) fn secret_file(path: &Path) -> Result<String, String> {
 
 /// Parses the address of a site, without a path.
 pub(super) fn site(text: &str) -> Result<String, String> {
+    // The site becomes the prefix of links, so it must have only a scheme, a host and a port.
     let url = Url::parse(text).ok().filter(|url| {
         ["http", "https"].contains(&url.scheme())
             && url.has_host()

@@ -47,7 +47,7 @@ impl VersionCommand {
     }
 }
 
-/// The served version with the label.
+/// The served version with the label. Fails if there is none.
 fn served(text: &str) -> Result<&'static Served, CommandError> {
     Ok(versions::all().named(text)?)
 }

@@ -120,6 +120,7 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
     Ok(())
 }
 
+/// Sends a mail once. `name` makes its Message-ID.
 async fn send(mailer: &Mailer, name: &str, mail: &Mail) -> Result<(), SendError> {
     let text = MailText::new(&mail.content, &mailer.sites, mailer.environment)?;
     mailer

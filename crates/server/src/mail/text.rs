@@ -95,6 +95,7 @@ impl MailText {
     }
 }
 
+/// A sign-in link with the name of its organisation. Fails if its pages are not served.
 fn named_link(link: &SignInLink, sites: &LinkSites) -> Result<NamedLink, SendError> {
     let organisation = link.organisation.as_deref();
     Ok(NamedLink {
@@ -103,6 +104,7 @@ fn named_link(link: &SignInLink, sites: &LinkSites) -> Result<NamedLink, SendErr
     })
 }
 
+/// The values of the template of an invitation. Fails if the pages of the link are not served.
 fn invitation(
     link: &InvitationLink,
     sites: &LinkSites,
@@ -127,8 +129,8 @@ fn target(organisation: Option<&str>) -> String {
     organisation.unwrap_or("The operators' pages").to_owned()
 }
 
-/// The site of the pages of organisations, or of the operators' pages for `None`. Fails if they are
-/// not served.
+/// The site of the pages of organisations, or of the operators' pages for `None`. Fails if these
+/// pages are not served.
 fn site<'a>(organisation: Option<&str>, sites: &'a LinkSites) -> Result<&'a str, SendError> {
     let site = if organisation.is_some() {
         &sites.organisations

@@ -18,7 +18,8 @@ use percent_encoding::percent_decode_str;
 
 /// The time limit for connecting to the mail server.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// The time limit for sending one mail. A claimed mail belongs to the server for longer.
+/// The time limit for sending one mail. It is shorter than the time for which a server claims a
+/// mail, so no other server sends the mail too.
 const SEND_TIME: Duration = Duration::from_secs(30);
 /// Tells mail programs not to answer automatically (RFC 3834, section 5).
 const AUTO_SUBMITTED: HeaderName = HeaderName::new_from_ascii_str("Auto-Submitted");
@@ -71,6 +72,7 @@ impl FromStr for SmtpUrl {
 
     fn from_str(text: &str) -> Result<Self, SmtpUrlError> {
         let url = Url::parse(text).map_err(|_| SmtpUrlError::Malformed)?;
+        // Only the scheme, user, password, host, port and query of the URL have a meaning.
         let has_path = !["", "/"].contains(&url.path()) || url.fragment().is_some();
         let host = url.host_str().filter(|host| !host.is_empty() && !has_path);
         let host = host.ok_or(SmtpUrlError::Malformed)?;
@@ -83,9 +85,8 @@ impl FromStr for SmtpUrl {
         if encryption == Encryption::None && !is_loopback(host) {
             return Err(SmtpUrlError::Unencrypted);
         }
-        let user = decoded(url.username())?.filter(|user| !user.is_empty());
+        let user = decoded(url.username())?;
         let password = decoded(url.password().unwrap_or_default())?;
-        let password = password.filter(|password| !password.is_empty());
         if user.is_none() && password.is_some() {
             return Err(SmtpUrlError::NoUser);
         }
@@ -115,6 +116,7 @@ impl SmtpUrl {
         })
     }
 
+    /// The TLS settings of the mail client. Fails if TLS cannot be set up for the host.
     fn tls(&self) -> Result<Tls, smtp::Error> {
         Ok(match self.encryption {
             Encryption::Tls => Tls::Wrapper(TlsParameters::new(self.host.clone())?),
@@ -124,15 +126,16 @@ impl SmtpUrl {
     }
 }
 
+/// The text without percent-encoding; `None` if it is empty.
 fn decoded(text: &str) -> Result<Option<String>, SmtpUrlError> {
-    let text = percent_decode_str(text).decode_utf8();
-    Ok(Some(
-        text.map_err(|_| SmtpUrlError::Malformed)?.into_owned(),
-    ))
+    let decoded = percent_decode_str(text).decode_utf8();
+    let decoded = decoded.map_err(|_| SmtpUrlError::Malformed)?;
+    Ok((!decoded.is_empty()).then(|| decoded.into_owned()))
 }
 
+/// Whether a host is this machine.
 fn is_loopback(host: &str) -> bool {
-    // Hosts of other schemes than http stay as they were written.
+    // `Url` parses only hosts of schemes such as http. For smtp the host is still a plain text.
     match Host::parse(host) {
         Ok(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
         Ok(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
@@ -154,7 +157,7 @@ impl fmt::Debug for MailServer {
     }
 }
 
-/// The reasons why a mail was not sent. None contains an e-mail address.
+/// The reasons why a mail was not sent. No message contains an e-mail address.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SendError {
     /// The address of the recipient cannot be used in a message.
@@ -179,7 +182,7 @@ pub(super) enum SendError {
 
 impl From<smtp::Error> for SendError {
     fn from(error: smtp::Error) -> Self {
-        // The words of the mail server may repeat the recipient's address.
+        // Only the status is kept: the text of the mail server may repeat the recipient's address.
         match error.status() {
             Some(status) => Self::Refused(status.to_string()),
             None if error.is_response() || error.is_client() => Self::Answer,

@@ -8,8 +8,8 @@
 //! - No data of erased trainees remains.
 //!
 //! The inspection reads the register once and changes nothing. Each batch of trainees with their
-//! histories is its own transaction, so that no transaction stays open for long and writers
-//! are not delayed. The inspection can be divided into parts.
+//! histories has its own transaction, so that no transaction stays open for long and delays
+//! writers. The inspection can be divided into parts.
 //!
 //! A report names trainees by identifier and fields by name, and contains no values.
 
@@ -53,18 +53,20 @@ impl FromStr for Part {
 impl Part {
     /// The first and the last key of the part. `last` is the last key of all trainees.
     fn keys(self, last: i64) -> (i64, i64) {
-        let bound = |number: u32| i128::from(last) * i128::from(number) / i128::from(self.of);
-        let key = |bound: i128| i64::try_from(bound).unwrap_or(i64::MAX);
+        let last_key_of_part = |number: u32| {
+            let key = i128::from(last) * i128::from(number) / i128::from(self.of);
+            i64::try_from(key).unwrap_or(i64::MAX)
+        };
         let first = if self.number == 1 {
             i64::MIN
         } else {
-            key(bound(self.number - 1)) + 1
+            last_key_of_part(self.number - 1) + 1
         };
         // Trainees registered during the inspection belong to the last part.
         let end = if self.number == self.of {
             i64::MAX
         } else {
-            key(bound(self.number))
+            last_key_of_part(self.number)
         };
         (first, end)
     }
@@ -192,7 +194,7 @@ impl Inspector<'_> {
         problems
     }
 
-    /// The problems of showing the record, one for each version that fails.
+    /// A problem for each version that cannot show the record.
     fn unviewable(&self, record: &Trainee) -> Vec<String> {
         let shown = |version| View::trainee(version, record, self.lists).write(&mut Vec::new());
         let versions = self.versions.iter().map(|served| served.version);

@@ -1,9 +1,9 @@
 //! Makes the allocator keep the memory of large replies.
 //!
-//! glibc maps each block of 128 KiB or more separately, and unmaps it when it is freed. A list of 50
-//! trainees then costs a page fault for every 4 KiB. glibc keeps such memory for reuse from the
-//! moment when a block of that size is freed, up to the size of that block. Replies shrink before
-//! they are freed, so no reply gives the occasion.
+//! glibc maps each block of 128 KiB or more separately, and unmaps it when it is freed. A list of
+//! 50 trainees then costs a page fault for every 4 KiB. When a large block is freed, glibc raises
+//! this limit to the size of the block, and keeps smaller blocks for reuse from then on. Replies
+//! shrink before they are freed, so the limit would never rise without a block freed on purpose.
 
 use std::hint::black_box;
 
@@ -11,8 +11,9 @@ use std::hint::black_box;
 /// for each arena.
 const LARGEST: usize = 1 << 20;
 
-/// Allocates and frees one block of the largest size, without touching its memory. Call once, before
-/// the server starts. Other allocators are not affected.
+/// Allocates and frees one block of the largest size, so that glibc keeps blocks up to this size.
+/// The memory of the block is not touched. Call once, before the server starts. Other allocators
+/// are not affected.
 pub fn keep_large_blocks() {
     drop(black_box(Vec::<u8>::with_capacity(LARGEST)));
 }

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(600);
 /// The pause between two checks of the register's growth. PostgreSQL may use query plans for a
 /// smaller register during this time.
 const GROWTH_PAUSE: Duration = Duration::from_secs(5);
-/// The pause between two searches for uploads whose hour is over.
+/// The pause between two searches for expired uploads.
 const UPLOADS_PAUSE: Duration = Duration::from_secs(60);
 /// The number of rows removed per transaction.
 const BATCH: u16 = 500;
@@ -68,7 +68,7 @@ async fn follow_growth(store: Store) {
     }
 }
 
-/// Removes uploads at the end of their time.
+/// Removes expired uploads.
 async fn remove_uploads(store: Store) {
     loop {
         rt::time::sleep(UPLOADS_PAUSE).await;
@@ -114,9 +114,7 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 /// Removes up to the given number of rows in one job, and returns the number of removed rows.
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
-/// The rows to remove: replies and locks of expired idempotency keys; counts and logged requests
-/// beyond their retention; expired sign-in links, finished mails, sign-in attempts, and
-/// sessions; old entries of the activity log; and old imports.
+/// The kinds of old rows with their names in the log, and the functions that remove them.
 const REMOVALS: [(&str, Remove); 11] = [
     ("stored replies", |session, most| {
         session.remove_old_replies(most)
@@ -151,12 +149,15 @@ const REMOVALS: [(&str, Remove); 11] = [
     }),
 ];
 
-/// Removes all old rows in as many jobs as needed.
+/// Removes all old rows of a kind in as many jobs as needed.
 async fn remove_all(store: &Store, remove: Remove) -> Result<(), StorageError> {
-    while store
-        .write(move |session| remove(session, i64::from(BATCH)))
-        .await?
-        >= usize::from(BATCH)
-    {}
-    Ok(())
+    loop {
+        let removed = store
+            .write(move |session| remove(session, i64::from(BATCH)))
+            .await?;
+        // An incomplete batch is the last one.
+        if removed < usize::from(BATCH) {
+            return Ok(());
+        }
+    }
 }

@@ -39,7 +39,8 @@ use crate::routes::configure_operator_pages;
 
 /// The maximum time for a reply of the database before it counts as unavailable.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(2);
-/// The interval for merging recorded metrics, so that they do not pile up without scrapes.
+/// The interval for merging recorded values of metrics. Without it the values would use more and
+/// more memory while nothing reads the metrics.
 const MAINTENANCE: Duration = Duration::from_secs(5);
 /// The time for running requests at shutdown, in seconds.
 const STOP_PATIENCE_SECONDS: u64 = 1;
@@ -195,6 +196,7 @@ impl OperatorListener {
         }));
     }
 
+    /// The reply with all metrics.
     fn metrics(&self) -> HttpResponse {
         self.store.publish_metrics();
         metrics::publish_lost_log_lines(logging::lines_lost());
@@ -221,7 +223,7 @@ impl OperatorListener {
         if self.readiness.is_stopping() {
             return Err(NotReady::Stopping);
         }
-        // Concurrently, because each query may take long.
+        // Both queries run at the same time, because each may take long.
         match futures_util::future::join(
             in_time(self.probe.ask_to_write()),
             in_time(self.probe.ask()),
@@ -243,6 +245,7 @@ async fn show_errors<B: MessageBody>(
     with_error_pages(ListenerPages::Settings, request, next).await
 }
 
+/// Waits for a query of the probe. Fails if the query fails or takes too long.
 async fn in_time(query: impl Future<Output = Result<(), StorageError>>) -> Result<(), ()> {
     match rt::time::timeout(DATABASE_PATIENCE, query).await {
         Ok(Ok(())) => Ok(()),
@@ -254,6 +257,7 @@ async fn in_time(query: impl Future<Output = Result<(), StorageError>>) -> Resul
     }
 }
 
+/// The reply to a health check, with the word `good` or the word `bad` and the reason.
 fn answer(outcome: Result<(), NotReady>, good: &str, bad: &str) -> HttpResponse {
     match outcome {
         Ok(()) => health(StatusCode::OK, good, None),
@@ -271,6 +275,7 @@ impl NotReady {
     }
 }
 
+/// A reply in JSON that must not be cached.
 fn health(status: StatusCode, word: &str, reason: Option<NotReady>) -> HttpResponse {
     let body = match reason {
         Some(reason) => json!({ "status": word, "reason": reason.name() }),

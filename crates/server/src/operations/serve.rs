@@ -107,6 +107,7 @@ impl Service {
         .build_server(configure_settings, state, listener)
     }
 
+    /// Builds a server with these routes for a listener.
     fn build_server(
         &self,
         routes: fn(&mut ServiceConfig, &AppState),
@@ -179,7 +180,7 @@ impl Service {
 
 /// Configures a new connection, and returns it with the address of its client.
 fn connected(stream: ClientStream) -> (ClientStream, Option<SocketAddr>) {
-    // `TCP_NODELAY`: the end of a reply is sent before the client has acknowledged the rest.
+    // With `TCP_NODELAY` the end of a reply is sent before the client has acknowledged the rest.
     if let Err(error) = stream.socket().set_nodelay(true) {
         log::debug!("TCP_NODELAY not set; small packets may be delayed: {error}");
     }
@@ -240,9 +241,9 @@ where
 ///
 /// When the operating system refuses the signal handler.
 pub fn reload_on_signal(certificate: Option<Arc<Certificate>>) -> io::Result<()> {
-    let mut told = signal(SignalKind::hangup())?;
+    let mut hangups = signal(SignalKind::hangup())?;
     rt::spawn(async move {
-        while told.recv().await.is_some() {
+        while hangups.recv().await.is_some() {
             match certificate.as_deref().map(Certificate::read_again) {
                 Some(Ok(())) => {
                     log::info!("SIGHUP: TLS certificate reloaded")

@@ -129,6 +129,8 @@ pub async fn run(
     Ok(())
 }
 
+/// Stops the servers: after the stop delay they accept no connections, and answer the requests in
+/// flight.
 async fn stop(
     signal: StopSignal,
     handle: &ServerHandle,
@@ -154,11 +156,11 @@ async fn stop(
     join(settings, handle.stop(true)).await;
 }
 
-/// Finishes background work after the last request: all work that must be complete before the
-/// program ends. The store comes last, because the other work writes to it.
-async fn finish(state: &AppState, most: Duration) {
-    let all = async {
-        let counted = async {
+/// Finishes the background work that must be complete before the program ends, within `max_time`.
+/// The store comes last, because the other work writes to it.
+async fn finish(state: &AppState, max_time: Duration) {
+    let all_work = async {
+        let write_counts = async {
             usage::flush::write(
                 &state.gateway.usage,
                 &state.gateway.shadow,
@@ -167,15 +169,15 @@ async fn finish(state: &AppState, most: Duration) {
             .await;
             request_log::write(&state.gateway.request_log, &state.gateway.store).await;
         };
-        join(state.long_jobs.finished(), counted).await;
+        join(state.long_jobs.finished(), write_counts).await;
         state.gateway.store.drain().await
     };
-    match rt::time::timeout(most, all).await {
+    match rt::time::timeout(max_time, all_work).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => log::warn!("shutdown: last writes not stored: {error}"),
         Err(_) => log::warn!(
             "shutdown: background writes unfinished after {} s; increase --drain-time",
-            most.as_secs()
+            max_time.as_secs()
         ),
     }
 }

@@ -1,5 +1,5 @@
-//! Checks before the server listens: whether this machine can serve the register now. Opening the
-//! database checks the schema, and reading files checks the files.
+//! Checks before the server listens, whether this machine can serve the register now. The schema is
+//! checked when the database is opened, and each file when it is read.
 //!
 //! Each problem is reported on one line with its remedy. The server refuses to start if it would
 //! store wrong dates; other problems are warnings.
@@ -60,14 +60,14 @@ pub fn open_files() -> Option<usize> {
 /// [`StartError::Listen`].
 pub fn listen(address: &str, option: &'static str) -> Result<TcpListener, StartError> {
     let listen = || {
-        let mut failed = None;
+        let mut last_error = None;
         for address in address.to_socket_addrs()? {
             match listener(address) {
                 Ok(listener) => return Ok(listener),
-                Err(error) => failed = Some(error),
+                Err(error) => last_error = Some(error),
             }
         }
-        Err(failed.unwrap_or_else(|| {
+        Err(last_error.unwrap_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidInput, "the host name has no address")
         }))
     };
@@ -90,6 +90,7 @@ pub fn site(scheme: &str, mut address: SocketAddr) -> String {
     format!("{scheme}://{address}")
 }
 
+/// Binds an address and listens on it.
 fn listener(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(
         Domain::for_address(address),
@@ -103,8 +104,9 @@ fn listener(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
+/// The remedy for a failure to listen, as the first part of a sentence.
 fn listen_hint(error: &io::Error) -> &'static str {
-    let ways = [
+    let remedies = [
         (
             io::ErrorKind::AddrInUse,
             "stop the program that uses this port, or choose another port",
@@ -118,10 +120,10 @@ fn listen_hint(error: &io::Error) -> &'static str {
             "allow the program to use this port, or choose port 1024 or higher",
         ),
     ];
-    let way = ways.into_iter().find(|(kind, _)| *kind == error.kind());
-    way.map_or(
+    let known = remedies.into_iter().find(|(kind, _)| *kind == error.kind());
+    known.map_or(
         "set an address and a port, such as 127.0.0.1:8080,",
-        |(_, way)| way,
+        |(_, remedy)| remedy,
     )
 }
 

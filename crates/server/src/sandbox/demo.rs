@@ -106,6 +106,7 @@ pub fn prepare(
     Ok(introduction(&title, state.versions, sites, &access))
 }
 
+/// Invites the operator of the demo, and returns the secret of the sign-in link.
 fn invite_operator(session: &mut Session<'_>) -> Result<Secret, StorageError> {
     let invitation = NewInvitation {
         provider_ukprn: None,
@@ -117,11 +118,12 @@ fn invite_operator(session: &mut Session<'_>) -> Result<Secret, StorageError> {
         .secret)
 }
 
-/// What the demo hands out.
+/// The token and the sign-in links that the demo prints.
 struct Access {
     token: Token,
+    /// The secret of the sign-in link for the settings.
     user: Secret,
-    /// Present where operators' pages are served.
+    /// The secret of the link for the operators' pages, if they are served.
     operator: Option<Secret>,
     /// Whether the demo provider had no trainees.
     is_new: bool,
@@ -137,6 +139,7 @@ fn move_path(versions: &Versions) -> String {
     }
 }
 
+/// The lines to print: links, the token and an example request under a title.
 fn introduction(title: &str, versions: &Versions, sites: DemoSites<'_>, access: &Access) -> String {
     let token = access.token.reveal();
     let mut lines = vec![("Documentation", format!("{}{}", sites.api, paths::DOCS))];

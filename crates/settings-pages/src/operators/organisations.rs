@@ -187,10 +187,12 @@ pub(crate) fn reopen(
     Ok(shown(admin))
 }
 
+/// A redirection to the page of the organisation.
 fn shown(admin: &AdminContext<'_>) -> Reply {
     Reply::Redirect(Target::Organisation(admin.ukprn_of_other()))
 }
 
+/// The fault of an invalid name.
 fn name_fault() -> String {
     format!("Enter a name on one line, with up to {MAX_ORGANISATION_NAME_CHARS} characters")
 }

@@ -103,6 +103,7 @@ pub(crate) fn act(
     }
 }
 
+/// The page with the form, its values and faults, and the result of an action.
 fn page<'a>(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
@@ -122,7 +123,7 @@ fn page<'a>(
     }
 }
 
-/// Reads the action from a form, and adds its faults.
+/// Reads the action from a form. Adds the faults of the form; `None` if there is one.
 fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
     let action = faults.keep("action", named(form.value("action")))?;
     match &action {
@@ -140,6 +141,7 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
             Some(RegistryAction::IssueTrn(trn))
         }
         RegistryAction::Reinstate(_) => {
+            // `None` for an invalid date, `Some(None)` for an empty field.
             let mut day = |name: &'static str| match form.value(name) {
                 "" => Some(None),
                 text => {
@@ -149,6 +151,7 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
                     faults.keep(name, read).map(Some)
                 }
             };
+            // Both fields are read before the first fault ends the reading.
             let date = day("date");
             let itt_end_date = day("itt_end_date");
             Some(RegistryAction::Reinstate(Reinstatement {
@@ -163,7 +166,7 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
     }
 }
 
-/// The action with this name, without the data of a row or a form.
+/// The action with this name, without further data such as a TRN. `Err` is the fault of the field.
 pub(crate) fn named(name: &str) -> Result<RegistryAction, String> {
     Ok(match name {
         "issue-trn" => RegistryAction::IssueTrn(None),

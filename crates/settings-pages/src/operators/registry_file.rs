@@ -96,6 +96,8 @@ pub(crate) fn act(
     }
 }
 
+/// Reads the rows of a pasted file. `Err` is the fault of the field: no rows, too many, or a text
+/// that is not a table.
 fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
     let mut rows = Vec::new();
     let read = each_order(action, text.as_bytes(), |line, row| {
@@ -112,6 +114,7 @@ fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
     }
 }
 
+/// The page with the form, its values and its faults.
 fn page<'a>(
     request: &'a PageRequest,
     operator: &OperatorContext<'_>,
@@ -127,9 +130,9 @@ fn page<'a>(
     }
 }
 
-/// Processes the rows in order, stores the results and reports them. Stops when the register does
-/// not answer or the server stops. Runs on the server's own thread instead of a worker, so that a
-/// closed connection or an ending worker does not interrupt it.
+/// Processes the rows in order, stores the results and reports them. Stops if the store fails or
+/// the server stops. The rows are processed on the main thread of the server instead of a worker,
+/// so that a closed connection or an ending worker does not interrupt them.
 pub(crate) async fn perform(
     file: FileOfActions,
     store: &Store,
@@ -148,6 +151,8 @@ pub(crate) async fn perform(
         .map_err(|_| PageError::Request(ApiError::Interrupted))?
 }
 
+/// Processes the rows, stores the report, and returns its page. If storing fails, the page is shown
+/// without the number of the import.
 async fn perform_rows(
     file: FileOfActions,
     store: &Store,

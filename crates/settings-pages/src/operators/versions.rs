@@ -41,12 +41,13 @@ pub(crate) fn show(
 }
 
 impl Versions {
+    /// The address of the page with all changes between a version and the newest one.
     fn differences(&self, version: &VersionReadiness) -> String {
         paths::differences(version.version, version.newest)
     }
 }
 
-/// The requests of all organisations.
+/// The number of requests of all organisations.
 fn requests(version: &VersionReadiness) -> i64 {
     version
         .providers

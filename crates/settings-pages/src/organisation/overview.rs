@@ -82,8 +82,8 @@ pub(crate) fn drop_slash(_: &mut Session<'_>, _: &PageRequest) -> Result<Reply, 
     Ok(Reply::Redirect(Target::Overview))
 }
 
-/// Formats the stored names of users. Users of the organisation get their e-mail address, and
-/// operators are marked as such. Names given to commands are shown only to operators.
+/// Converts stored names of users to names for pages. A user of the organisation is shown by e-mail
+/// address, an operator as "an operator". Names given to commands are shown only to operators.
 pub(crate) struct Names {
     /// The stored names and the e-mail addresses.
     users: Vec<(String, String)>,
@@ -95,7 +95,7 @@ pub(crate) struct Names {
 const USER: &str = "user ";
 
 impl Names {
-    /// Loads the users of an organisation, including removed ones.
+    /// Loads the users of an organisation, including removed ones, for pages shown to `asking`.
     pub(crate) fn load(
         session: &mut Session<'_>,
         ukprn: &str,

@@ -74,6 +74,7 @@ pub(crate) fn list(
     )?)
 }
 
+/// The page with the users and the open invitations of an organisation.
 fn people<'a>(
     session: &mut Session<'_>,
     request: &'a PageRequest,
@@ -168,6 +169,7 @@ pub(crate) fn show(
     Reply::page(&person(session, request, admin, Faults::default())?)
 }
 
+/// The page of the user in the path.
 fn person(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -227,6 +229,7 @@ pub(crate) fn remove(
     }
 }
 
+/// The role in the form. `Err` is the fault of the field.
 fn role(request: &PageRequest) -> Result<UserRole, String> {
     request
         .form

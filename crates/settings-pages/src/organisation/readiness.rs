@@ -57,6 +57,7 @@ pub(crate) fn show(
 }
 
 impl Version {
+    /// The readiness for the page, or `None` if the organisation does not use the version.
     fn from_readiness(
         session: &mut ProviderSession<'_>,
         OwnReadiness {

@@ -31,7 +31,7 @@ pub(crate) struct Choice {
     pub(crate) is_chosen: bool,
 }
 
-/// Reads the form and adds its faults.
+/// Reads the filter from the form. Adds a fault for each invalid field.
 pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
     let mut reader = Reader { query, faults };
     let filter = RequestFilter {
@@ -72,9 +72,11 @@ pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
     filter
 }
 
+/// The fault of a text that is not a time.
 const NO_TIME: &str =
     "Enter a date such as 2026-10-05, or a date and time such as 2026-10-05T09:00:00Z";
 
+/// Reads the fields of a form and collects their faults.
 struct Reader<'a> {
     query: &'a Form,
     faults: &'a mut Faults,
@@ -95,6 +97,7 @@ impl Reader<'_> {
     }
 }
 
+/// Parses the outcome of requests. `Err` is the fault of the field.
 fn outcome(text: &str) -> Result<Outcome, &'static str> {
     match text {
         "refused" => Ok(Outcome::Refused),
@@ -127,6 +130,7 @@ pub(crate) fn versions(query: &Form, versions: &Versions) -> Vec<Choice> {
     )
 }
 
+/// The options of a field. A chosen value that is not known is added, so that it stays chosen.
 fn choices(known: impl Iterator<Item = String>, chosen: &str) -> Vec<Choice> {
     let mut values: Vec<String> = known.collect();
     if !chosen.is_empty() && !values.iter().any(|value| value == chosen) {

@@ -64,6 +64,7 @@ struct Line {
 }
 
 impl Line {
+    /// The style class of the outcome.
     fn tag(&self) -> &'static str {
         match self.request.outcome() {
             Outcome::Refused => "tag-bad",
@@ -152,7 +153,8 @@ impl From<RefusalLine> for MostLine {
     fn from(line: RefusalLine) -> Self {
         let refusal = &line.refusal;
         let status = refusal.status.to_string();
-        let alike = [
+        // The filter that finds all requests with this problem.
+        let filter = [
             ("outcome", "refused"),
             ("status", status.as_str()),
             ("endpoint", refusal.endpoint.as_str()),
@@ -164,7 +166,7 @@ impl From<RefusalLine> for MostLine {
         } else {
             refusal.code.clone()
         };
-        let requests = request_filter::address(alike);
+        let requests = request_filter::address(filter);
         let newest = request_filter::address([("request_id", &*refusal.newest.request_id)]);
         Self {
             problem,
@@ -176,6 +178,7 @@ impl From<RefusalLine> for MostLine {
 }
 
 impl List {
+    /// The list for a page of the log. `query` holds the filters, for the address of the next page.
     fn from_page(page: RequestPage, query: &Form, is_part: bool) -> Self {
         let next = page
             .next
@@ -190,19 +193,20 @@ impl List {
 
 impl From<LoggedRequest> for Line {
     fn from(request: LoggedRequest) -> Self {
-        let about = |code: &str| help(&request.version, code, request.status);
+        let documentation = |code: &str| help(&request.version, code, request.status);
         let mut problems: Vec<Problem> = request
             .problems
             .iter()
             .map(|problem| Problem {
                 words: problem_text(problem),
-                help: about(&problem.code),
+                help: documentation(&problem.code),
             })
             .collect();
+        // A refusal without problems in its body is shown by its status.
         if problems.is_empty() && request.outcome() == Outcome::Refused {
             problems.push(Problem {
                 words: format!("status {}", request.status),
-                help: about(""),
+                help: documentation(""),
             });
         }
         Self {

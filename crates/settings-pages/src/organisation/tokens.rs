@@ -21,7 +21,7 @@ use crate::request::page_request::PageRequest;
 
 /// The default number of days with two valid tokens after a replacement.
 const OVERLAP_DAYS: u64 = 7;
-/// The maximum number of such days, equal to the maximum lifetime of a token.
+/// The maximum number of days with two valid tokens, equal to the maximum lifetime of a token.
 const MAX_OVERLAP_DAYS: u64 = 180;
 /// An identical form within this time counts as sent twice.
 const TWICE_WITHIN: TimeDelta = TimeDelta::minutes(1);
@@ -103,6 +103,7 @@ pub(crate) fn list(
     )?)
 }
 
+/// The page with the tokens of an organisation.
 fn tokens<'a>(
     session: &mut Session<'_>,
     request: &'a PageRequest,
@@ -168,6 +169,7 @@ pub(crate) fn issue(
     shown(request, admin, &token, record, None)
 }
 
+/// The page that shows a new token once. `old` is the token that it replaces.
 fn shown(
     request: &PageRequest,
     admin: &AdminContext<'_>,
@@ -296,15 +298,16 @@ fn was_just_made(
     other_than: Option<i64>,
 ) -> Result<bool, StorageError> {
     let since = session.now() - TWICE_WITHIN;
-    let is_it = |token: &TokenRecord| {
+    let is_recent = |token: &TokenRecord| {
         token.name == name && token.created_at > since && Some(token.id) != other_than
     };
     Ok(session
         .list_tokens(Some(ukprn))?
         .iter()
-        .any(|token| token.status == TokenStatus::Active && is_it(token)))
+        .any(|token| token.status == TokenStatus::Active && is_recent(token)))
 }
 
+/// The name if it is valid. `Err` is the fault of the field.
 fn token_name(name: &str) -> Result<&str, String> {
     if name.is_empty() {
         return Err(
@@ -322,7 +325,7 @@ fn token_name(name: &str) -> Result<&str, String> {
     }
 }
 
-/// Parses the expiry date, or `None` if the field is empty.
+/// Parses the expiry date; `None` if the field is empty. `Err` is the fault of the field.
 fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -340,6 +343,7 @@ fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
     }
 }
 
+/// Parses the number of days with two valid tokens. `Err` is the fault of the field.
 fn overlap_days(text: &str) -> Result<u64, String> {
     let days = text
         .parse()

@@ -44,7 +44,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether pages for the audience include the route.
+    /// Whether a listener with this audience has the route.
     pub(crate) fn is_for(self, audience: Audience) -> bool {
         match self {
             Self::Public | Self::SignedIn => true,
@@ -94,7 +94,8 @@ impl AdminContext<'_> {
         Frame::with_organisation(request, self.signed_in, self.organisation, place)
     }
 
-    /// The UKPRN of the organisation for an operator, or `None` for its own admin.
+    /// The UKPRN of the organisation if the user is an operator; `None` for an admin of the
+    /// organisation.
     pub(crate) fn ukprn_of_other(&self) -> Option<String> {
         self.signed_in
             .organisation

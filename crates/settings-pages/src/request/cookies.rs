@@ -18,8 +18,8 @@ use storage::error::StorageError;
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
 /// The attributes of the key of uploads, which no other page needs.
 const UPLOAD_ATTRIBUTES: &str = "Path=/settings/upload; Secure; HttpOnly; SameSite=Lax";
-/// The lifetime of the key of uploads in seconds after the last page of an upload: longer than that
-/// of an upload.
+/// The lifetime of the key of uploads, in seconds after the last page of an upload. It is longer
+/// than the lifetime of an upload.
 const UPLOAD_SECONDS: u32 = 7_200;
 /// The lifetime of an attempt to sign in, in seconds, including the choice of an organisation.
 const SIGN_IN_SECONDS: u32 = 1_200;
@@ -46,6 +46,7 @@ pub(crate) enum CookieName {
 }
 
 impl CookieName {
+    /// The name in headers. Browsers enforce attributes for the prefixes.
     const fn text(self) -> &'static str {
         match self {
             Self::Session => "__Host-register-session",
@@ -120,7 +121,7 @@ impl SecretCookie {
         &self.text
     }
 
-    /// The digest that identifies the session in the register.
+    /// The digest under which the database stores the session.
     pub(crate) fn digest(&self) -> SecretDigest {
         SecretDigest::from_text(&self.text)
     }
@@ -130,7 +131,8 @@ impl SecretCookie {
         BASE64URL_NOPAD.encode(hmac::sign(&self.key(), FORM).as_ref())
     }
 
-    /// Whether a form token belongs to this cookie. Compares in constant time.
+    /// Whether a form token belongs to this cookie. The comparison takes constant time, so that the
+    /// token cannot be guessed byte by byte.
     pub(crate) fn has_made(&self, form_token: &str) -> bool {
         let token = BASE64URL_NOPAD
             .decode(form_token.as_bytes())
@@ -138,9 +140,9 @@ impl SecretCookie {
         hmac::verify(&self.key(), FORM, &token).is_ok()
     }
 
-    /// The secret of the session that this browser begins with a link. Derived from both secrets:
-    /// pressing the button twice gives the same session, and the result is as hard to guess as both
-    /// secrets.
+    /// The secret of the session that this browser begins with a link. It is derived from the
+    /// cookie and the secret of the link. So pressing the button twice gives the same session, and
+    /// the result is as hard to guess as both secrets together.
     pub(crate) fn session_of(&self, link: &str) -> Secret {
         let mut context = hmac::Context::with_key(&self.key());
         context.update(SESSION);
@@ -150,6 +152,7 @@ impl SecretCookie {
         Secret::from_bytes(&bytes)
     }
 
+    /// The key for authenticating texts with the secret of the cookie.
     fn key(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, self.text.as_bytes())
     }

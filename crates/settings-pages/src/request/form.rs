@@ -50,7 +50,7 @@ impl Faults {
         self.0.push((field.into(), words.into()));
     }
 
-    /// Returns the value, or adds its fault.
+    /// Returns the value of a field. For `Err`, adds the fault and returns `None`.
     pub(crate) fn keep<T>(&mut self, field: &'static str, value: Result<T, String>) -> Option<T> {
         value.map_err(|words| self.add(field, words)).ok()
     }

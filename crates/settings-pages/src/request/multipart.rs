@@ -23,8 +23,8 @@ const MULTIPART: &str = "multipart/form-data";
 const MAX_TIME: Duration = Duration::from_secs(120);
 /// The most fields of a form.
 const MAX_FIELDS: usize = 20;
-/// The largest form that is received to its end, so that a browser shows the fault of a file that
-/// is too large. It is not held.
+/// The largest form that is received to its end, in bytes. Browsers show the fault of a file that
+/// is too large only if the whole form was received. Bytes of such a file are dropped.
 const MAX_RECEIVED_BYTES: usize = 64 * 1_048_576;
 
 /// Whether a body is a form with a file.
@@ -56,11 +56,12 @@ pub(crate) async fn receive(
         let max = route.max_file_bytes;
         return Err(ApiError::from(BodyError::TooLarge { max }).into());
     }
-    let whole = timeout(MAX_TIME, fields(headers, payload, bodies, route)).await;
-    whole.unwrap_or(Err(ApiError::from(BodyError::TooSlow).into()))
+    let received = timeout(MAX_TIME, fields(headers, payload, bodies, route)).await;
+    received.unwrap_or(Err(ApiError::from(BodyError::TooSlow).into()))
 }
 
-/// Ends a body after the largest size that is received, which a chunked one does not announce.
+/// The body, which fails after the largest size that is received. A chunked body has no
+/// `Content-Length` that could be checked before.
 fn limited(payload: Payload) -> impl Stream<Item = Result<Bytes, PayloadError>> {
     let mut received = 0;
     payload.map(move |chunk| {
@@ -74,6 +75,7 @@ fn limited(payload: Payload) -> impl Stream<Item = Result<Bytes, PayloadError>> 
     })
 }
 
+/// Reads the fields and the file of a form. A file that is too large is skipped.
 async fn fields(
     headers: &HeaderMap,
     payload: Payload,

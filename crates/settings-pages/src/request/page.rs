@@ -29,7 +29,7 @@ use crate::upload::work_order::WorkOrder;
 /// The header that makes a browser open another page at once, like a link on the page (HTML,
 /// section 7.11).
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
-/// When a page about running work is shown again, in seconds.
+/// The time until a browser requests a page about running work again, in seconds.
 const REFRESH_SECONDS: &str = "2";
 /// The media type of comma-separated values.
 const CSV: &str = "text/csv; charset=utf-8";
@@ -143,7 +143,8 @@ impl Frame {
         self.about.is_some() || self.user.as_ref().is_some_and(|user| user.is_admin)
     }
 
-    /// The base path of the pages of the organisation.
+    /// The base path of the pages of the organisation: its own for a user, or below
+    /// `/settings/organisations` for an operator.
     pub(crate) fn base(&self) -> String {
         base(
             self.about
@@ -180,6 +181,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// The path of the target.
     fn address(self) -> String {
         let below = |ukprn: Option<String>, page: &str| format!("{}{page}", base(ukprn.as_deref()));
         match self {
@@ -221,9 +223,9 @@ pub(crate) enum Reply {
         address: String,
         browser: Secret,
     },
-    /// A session begins.
+    /// A redirection that begins a session with this secret.
     SignedIn(Secret),
-    /// The session ends.
+    /// A redirection that ends the session.
     SignedOut,
     /// Rows to process, each in its own job. The result is a page.
     File(Box<FileOfActions>),
@@ -268,6 +270,7 @@ impl Reply {
         ))
     }
 
+    /// The HTTP response, with its cookies. Fails for replies that need work before.
     pub(crate) fn response(self) -> Result<HttpResponse, PageError> {
         match self {
             Self::SignInPage(html, cookie) => {
@@ -313,12 +316,13 @@ impl Reply {
                 Target::Upload(id),
                 Some(CookieName::Upload.set(&key)?),
             )),
-            // The rows were replaced by a page after processing.
+            // Processing the rows or storing the file has replaced these replies by another one.
             Self::File(_) | Self::StoreFile(_) => Err(PageError::NotFound),
         }
     }
 }
 
+/// A CSV file to download.
 fn attachment(name: &str, text: String) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     response.insert_header((CONTENT_TYPE, CSV));
@@ -332,6 +336,7 @@ fn attachment(name: &str, text: String) -> HttpResponse {
     response.body(text)
 }
 
+/// A redirection to a page of this site, with an optional cookie.
 fn redirect(target: Target, cookie: Option<HeaderValue>) -> HttpResponse {
     let mut response = HttpResponse::SeeOther();
     response.insert_header((LOCATION, target.address()));
@@ -570,6 +575,7 @@ impl PageError {
     }
 }
 
+/// An error page with a title and a text.
 fn message(
     around: Surroundings,
     status: StatusCode,

@@ -15,7 +15,7 @@ use crate::request::uploaded_file::UploadedFile;
 use crate::state::{Audience, Surroundings};
 use crate::upload::sealing::UploadKey;
 
-/// A parameter of the path is missing or malformed.
+/// Error: a parameter of the path is missing or malformed.
 pub(crate) struct NotInPath;
 
 /// The cookie of a browser that is shown a sign-in form.
@@ -26,6 +26,7 @@ pub(crate) struct BrowserCookie {
 }
 
 impl BrowserCookie {
+    /// The cookie of the browser, or a new one if the request has none.
     pub(crate) fn from_request(request: &HttpRequest) -> Result<Self, StorageError> {
         match SecretCookie::from_request(request, CookieName::Browser) {
             Some(cookie) => Ok(Self {

@@ -98,20 +98,20 @@ pub(crate) async fn answer(
     response
 }
 
-/// Sets the cookie with the key of uploads again, so that it does not end before the upload. Browsers
-/// send this cookie only with requests for the pages of uploads.
+/// Sets the cookie with the key of uploads again, so that it does not end before the upload.
+/// Browsers send this cookie only with requests for the pages of uploads.
 fn keep_upload_key(key: &SecretCookie, response: &mut HttpResponse) {
     // The reply to a stored file sets the cookie itself.
     if response.headers().contains_key(SET_COOKIE) {
         return;
     }
-    // The characters of a secret are those of a header.
+    // All characters of a secret are allowed in headers, so this always succeeds.
     if let Ok(cookie) = CookieName::Upload.set(key.text()) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
 }
 
-/// Receives a request, as far as possible without the store.
+/// Receives a request and checks it, as far as possible without the store.
 async fn receive(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -223,7 +223,7 @@ async fn receive(
     })
 }
 
-/// Remembers a session if it is valid.
+/// Looks a session up in the store, unless it is known, and remembers it if it is valid.
 async fn remember_valid(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -268,8 +268,8 @@ fn admit(
     Ok(())
 }
 
-/// Rejects a body without the media type of forms. Other sites can send some other types without a
-/// preflight request.
+/// Rejects a body without the media type of forms. Other sites could send some other media types
+/// without a preflight request, which asks the server for permission.
 fn require_form(request: &HttpRequest) -> Result<(), PageError> {
     let media_type = request
         .headers()

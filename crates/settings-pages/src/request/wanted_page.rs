@@ -26,9 +26,10 @@ impl WantedPage {
         Self::read(&cookie_text(request, CookieName::Wanted)?)
     }
 
+    /// The page at an address; `None` for addresses that must not be opened after signing in.
     fn read(address: &str) -> Option<Self> {
         let below = address.strip_prefix(paths::SETTINGS)?.strip_prefix('/')?;
-        // No character separates cookies, and none makes the path an address of another site.
+        // Characters that could end the cookie, or lead to another site, are not allowed.
         let is_plain =
             |character: u8| character.is_ascii_alphanumeric() || b"-_.~%?=&/".contains(&character);
         let is_page = !below.is_empty()
@@ -42,7 +43,7 @@ impl WantedPage {
 
     /// Adds the cookie to a response.
     pub(crate) fn keep(&self, response: &mut HttpResponse) {
-        // The characters of the address are those of a header.
+        // All characters of the address are allowed in headers, so this always succeeds.
         if let Ok(cookie) = CookieName::Wanted.set(&self.0) {
             response.headers_mut().append(SET_COOKIE, cookie);
         }

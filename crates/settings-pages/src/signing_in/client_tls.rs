@@ -6,7 +6,7 @@ use rustls::RootCertStore;
 use rustls::crypto::ring;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// The system has no root certificates.
+/// Error: the system has no root certificates.
 #[derive(Debug, thiserror::Error)]
 #[error("the system has no root certificates")]
 pub struct NoRootCertificates;

@@ -120,7 +120,7 @@ async fn begin(
     })
 }
 
-/// Receives the answer of the issuer, and signs the user in.
+/// Receives the answer of the issuer, and signs the user in or shows the choice of an organisation.
 async fn come_back(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -138,6 +138,7 @@ async fn come_back(
     let attempt = attempt.await?;
     let field =
         |name: &str| Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty());
+    // An answer with an error is a refusal, even if it has a code.
     let (Some(code), None) = (field("code"), field("error")) else {
         return Err(IssuerError::Declined(openid_error(request.query.value("error"))).into());
     };
@@ -240,7 +241,7 @@ async fn choose(
     let chosen = jobs::write(state, settings, move |session| {
         let identity = match session.take_choice(&choice, &browser) {
             Ok(identity) => identity,
-            // The button was pressed twice.
+            // The button was pressed twice: the first time has begun the same session.
             Err(StorageError::Refused(Refusal::SignInNotUsable))
                 if session.has_begun(&session_digest)? =>
             {
@@ -255,6 +256,7 @@ async fn choose(
     Ok(Reply::SignedIn(session_secret))
 }
 
+/// Begins a session of the identity for an organisation, or for an operator if `ukprn` is `None`.
 fn sign_in(
     session: &mut Session<'_>,
     request: &PageRequest,

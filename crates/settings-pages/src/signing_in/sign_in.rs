@@ -57,6 +57,7 @@ pub(super) fn explain_faults(request: &PageRequest, faults: Faults) -> Result<Re
     Reply::faults(&explanation(request, faults))
 }
 
+/// The sign-in page. `faults` are those of the form for a link by e-mail.
 fn explanation(request: &PageRequest, faults: Faults) -> Explanation<'_> {
     Explanation {
         frame: Frame::sign_in(request),
@@ -86,8 +87,8 @@ pub(crate) fn show_link(
     )
 }
 
-/// The invitation of a link, or `None` if the link is used, unknown, or for another audience. The
-/// link is not used up.
+/// The invitation of a link; `None` if the link is used or unknown. Fails if the link is for
+/// another audience than that of the listener. The link is not used up.
 fn open_here(
     session: &mut Session<'_>,
     request: &PageRequest,

@@ -1,7 +1,7 @@
-//! How often each address asks what needs no token, or asks without a valid one.
+//! Rate limits by address, for requests that need no token or have no valid one.
 //!
-//! Pages are what a browser loads several of at once, so they are counted apart from work that is
-//! done for an address.
+//! A browser loads several pages at once, so pages have a limit of their own, separate from work
+//! that is done for an address.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -13,7 +13,7 @@ use crate::limits::memory_budget::BudgetOwner;
 use crate::limits::rate_limit::{KeyedRateLimiter, QuotaExceeded, RateLimit};
 use crate::requests::client_address::TrustedProxies;
 
-/// What an address can ask.
+/// The default limit of an address.
 const LIMIT: RateLimit = RateLimit {
     requests: NonZeroU32::new(60).unwrap(),
     window: Duration::from_secs(60),
@@ -21,7 +21,7 @@ const LIMIT: RateLimit = RateLimit {
 /// The most addresses that are remembered.
 const MAX_ADDRESSES: usize = 10_000;
 
-/// Counts the requests of each address, where they are limited. Cheap to clone; all clones count
+/// Counts the requests of each address, if there is a limit. Cheap to clone; all clones count
 /// together.
 #[derive(Debug, Clone)]
 pub struct AddressRateLimit {
@@ -36,7 +36,7 @@ impl Default for AddressRateLimit {
 }
 
 impl AddressRateLimit {
-    /// Lets each address ask within a limit, or as often as it likes.
+    /// Limits the requests of each address; `None` means no limit.
     #[must_use]
     pub fn with_limit(limit: Option<RateLimit>) -> Self {
         let limiter = limit.map(|limit| KeyedRateLimiter::new(limit, MAX_ADDRESSES));
@@ -56,7 +56,8 @@ impl AddressRateLimit {
     ///
     /// # Errors
     ///
-    /// [`QuotaExceeded`] when the address has sent too many, or too many addresses have.
+    /// [`QuotaExceeded`] when the address has sent too many requests, or no further address can be
+    /// remembered.
     pub fn count(&self, request: &HttpRequest) -> Result<(), QuotaExceeded> {
         self.count_address(self.proxies.client_address(request))
     }
@@ -67,6 +68,7 @@ impl AddressRateLimit {
         BudgetOwner::Address(network(self.proxies.client_address(request)))
     }
 
+    /// Counts a request of this address. Always `Ok` without a limit.
     fn count_address(&self, address: IpAddr) -> Result<(), QuotaExceeded> {
         let Some(limiter) = &self.limiter else {
             return Ok(());
@@ -76,7 +78,8 @@ impl AddressRateLimit {
     }
 }
 
-/// The address; of IPv6 the network of 64 bits, which one client has to itself.
+/// The address itself for IPv4. For IPv6 the network of its first 64 bits, because one client
+/// usually has a whole network.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -1,15 +1,15 @@
 //! The grammar of `Forwarded` (RFC 7239, section 4) and of `X-Forwarded-For`.
 //!
-//! Knows no list of trusted proxies. What does not follow the grammar is a hop without an address.
+//! Text that does not follow the grammar is read as a hop without an address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// One step of a request: what a proxy reports about the peer that connected to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Hop {
-    /// The address that connected; nothing where it is hidden, unknown or malformed.
+    /// The address that connected; `None` if it is hidden, unknown or malformed.
     pub(super) address: Option<IpAddr>,
-    /// Whether that connection was made over TLS, where the proxy says so.
+    /// Whether the proxy reports that this connection was made over TLS.
     pub(super) is_secure: bool,
 }
 
@@ -38,8 +38,8 @@ pub(super) fn read_addresses(line: &str) -> Vec<Hop> {
         .collect()
 }
 
-/// The parts between separators that stand in no quoted string. Where a quote is not closed, the
-/// last part has the rest.
+/// The parts of a text between separators. Separators in quoted strings do not count. A quote that
+/// is not closed reaches to the end of the text.
 fn split_outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     text.split(move |char| {
@@ -54,7 +54,8 @@ fn split_outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &st
     })
 }
 
-/// An element: pairs with different names. `None` if it is malformed.
+/// The hop in an element such as `for=192.0.2.1;proto=https`. `None` if the element is malformed or
+/// has the same name twice.
 fn element(text: &str) -> Option<Hop> {
     let mut hop = Hop::default();
     let mut names = Vec::new();
@@ -77,7 +78,7 @@ fn element(text: &str) -> Option<Hop> {
     Some(hop)
 }
 
-/// A value: a token, or what stands in a quoted string.
+/// The value of a pair: a token, or the content of a quoted string. `None` if it is malformed.
 fn value_of(text: &str) -> Option<String> {
     let Some(quoted) = text.strip_prefix('"') else {
         return is_token(text).then(|| text.to_owned());
@@ -86,6 +87,7 @@ fn value_of(text: &str) -> Option<String> {
     let mut chars = quoted.chars();
     loop {
         match chars.next()? {
+            // Nothing may follow the closing quote.
             '"' => return chars.as_str().is_empty().then_some(value),
             '\\' => value.push(chars.next()?),
             char => value.push(char),
@@ -101,8 +103,8 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// The address of a node: IPv4, or IPv6 in brackets, either with a port. A name, and an identifier
-/// that hides the address, are none.
+/// The address of a node: IPv4, or IPv6 in brackets, each with or without a port. `None` for a name
+/// and for an identifier that hides the address.
 fn node(text: &str) -> Option<IpAddr> {
     let (address, rest) = match text.strip_prefix('[') {
         Some(text) => {
@@ -117,6 +119,7 @@ fn node(text: &str) -> Option<IpAddr> {
     let is_port = |port: &str| {
         let is_number =
             (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
+        // Such as `_a1`, for a port that the proxy hides.
         is_number || (port.starts_with('_') && port.len() > 1 && is_token(port))
     };
     (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port)).then_some(address)

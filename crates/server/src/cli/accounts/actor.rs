@@ -24,12 +24,13 @@ pub(crate) struct By {
 }
 
 impl By {
-    /// The name to record.
+    /// The name to record: that of the option, of the user who called `sudo`, or of the system
+    /// user.
     pub(crate) fn resolve(self) -> String {
-        let by_sudo = || env::var(SUDO_USER).ok().and_then(|user| name(&user).ok());
+        let sudo_user = || env::var(SUDO_USER).ok().and_then(|user| name(&user).ok());
         self.by
             .filter(|by| !by.is_empty())
-            .or_else(by_sudo)
+            .or_else(sudo_user)
             .unwrap_or_else(user_of_system)
     }
 }
@@ -44,18 +45,25 @@ fn user_of_system() -> String {
         .as_deref()
         .and_then(|id| user_with(id, &fs::read_to_string("/etc/passwd").ok()?));
     let logged_in = || env::var("LOGNAME").ok().and_then(|user| name(&user).ok());
+    let by_number = || id.as_deref().map(|id| format!("uid {id}"));
     listed
         .or_else(logged_in)
-        .unwrap_or_else(|| id.map_or_else(|| "unknown".to_owned(), |id| format!("uid {id}")))
+        .or_else(by_number)
+        .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// The name of the user with the number, in a text like `/etc/passwd`.
 fn user_with(id: &str, passwd: &str) -> Option<String> {
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
+        // A line begins with the name, the password and the number of the user.
         let user = fields.next()?;
-        let listed = fields.nth(1)?;
-        if listed == id { name(user).ok() } else { None }
+        let listed_id = fields.nth(1)?;
+        if listed_id == id {
+            name(user).ok()
+        } else {
+            None
+        }
     })
 }
 

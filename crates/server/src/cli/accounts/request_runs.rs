@@ -62,6 +62,7 @@ pub(crate) struct ShowRun {
 }
 
 impl ListRuns {
+    /// Prints a page of the runs of the provider's requests.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let store = self.database.open()?;
         let page = read_for_provider(&store, &self.provider, |session| session.runs(self.after))?;
@@ -77,6 +78,7 @@ impl ListRuns {
 }
 
 impl ShowRun {
+    /// Prints a page of the refused records of a run.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let store = self.database.open()?;
         let page = read_for_provider(&store, &self.provider, |session| {
@@ -100,6 +102,7 @@ pub(crate) fn item_number(request: &LoggedRequest) -> Option<u64> {
     request.item.map(|position| u64::from(position) + 1)
 }
 
+/// The row of a run in `request list`.
 fn run_cells(run: &Run) -> [Cell; 12] {
     let counts = &run.counts;
     [
@@ -118,7 +121,8 @@ fn run_cells(run: &Run) -> [Cell; 12] {
     ]
 }
 
-/// A row for each problem of a refused record, without the key of the provider.
+/// A row for each problem of a refused record. The key that the provider gave the record is
+/// removed, because only the provider may see it.
 fn record_cells(mut request: LoggedRequest) -> Vec<[Cell; 5]> {
     request.record_key = None;
     let problems = problem_sentences(&request).into_iter();
@@ -135,15 +139,16 @@ fn record_cells(mut request: LoggedRequest) -> Vec<[Cell; 5]> {
         .collect()
 }
 
-/// Runs a job in the session of a provider.
+/// Reads data of a provider: runs `job` in a session of the provider and returns its result. Fails
+/// if no provider has the UKPRN.
 pub(super) fn read_for_provider<T: Send + 'static>(
     store: &Store,
     ukprn: &str,
     mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError>,
 ) -> Result<T, CommandError> {
-    let found = store.read_blocking::<_, StorageError>(|session| {
+    let result = store.read_blocking::<_, StorageError>(|session| {
         let provider = session.open_provider(ukprn, Cause::new("request log"))?;
         job(&mut provider.ok_or(StorageError::Refused(Refusal::UnknownProvider))?)
     })?;
-    Ok(found)
+    Ok(result)
 }

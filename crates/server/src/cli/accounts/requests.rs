@@ -88,7 +88,7 @@ pub(crate) struct Search {
     output: ListOutput,
 }
 
-/// The outcome of the requested requests.
+/// The outcome of the requests to search for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OutcomeOption {
     Refused,
@@ -119,6 +119,7 @@ const REFUSED_HEADINGS: [&str; 9] = [
 ];
 
 impl RequestCommand {
+    /// Runs the subcommand, and prints its list.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         match self {
             Self::List(list) => list.run(),
@@ -132,13 +133,13 @@ impl RequestCommand {
                 let most = read_for_provider(&database.open()?, &provider, RefusedMost::load)?;
                 let rows: Vec<_> = most.lines.into_iter().map(refused_cells).collect();
                 output.print(REFUSED_HEADINGS, &rows)?;
-                let newest = if most.is_complete {
+                let incomplete_note = if most.is_complete {
                     ""
                 } else {
                     "; only the newest requests are counted"
                 };
                 output.note(format_args!(
-                    "\nsince {}: refused requests {}{newest}",
+                    "\nsince {}: refused requests {}{incomplete_note}",
                     timestamp(most.since),
                     most.counted
                 ))
@@ -148,6 +149,7 @@ impl RequestCommand {
 }
 
 impl Search {
+    /// Prints a page of the requests that match all options.
     fn run(self) -> Result<(), CommandError> {
         let filter = RequestFilter {
             from: self.from,
@@ -164,6 +166,7 @@ impl Search {
             request_id: self.request_id,
         };
         let store = self.database.open()?;
+        // A mistyped number would give an empty list.
         if let Some(id) = self.token {
             let provider = self.provider.as_str();
             let tokens = store
@@ -189,6 +192,7 @@ impl Search {
     }
 }
 
+/// The row of a request in `request search`.
 fn cells(request: LoggedRequest) -> [Cell; 9] {
     let mut problems: Vec<_> = request.problems.iter().map(problem_text).collect();
     if request.problems_left_out > 0 {
@@ -208,6 +212,7 @@ fn cells(request: LoggedRequest) -> [Cell; 9] {
     ]
 }
 
+/// The row of a kind of refusal in `request refused`.
 fn refused_cells(RefusalLine { refusal, help }: RefusalLine) -> [Cell; 9] {
     [
         Number(refusal.requests).into(),

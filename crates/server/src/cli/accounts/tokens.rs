@@ -167,6 +167,7 @@ fn show(token: &Token, record: &TokenRecord) -> Result<(), CommandError> {
     output::line(token.reveal())
 }
 
+/// The row of a token in `token list`.
 fn row(token: TokenRecord) -> [Cell; 10] {
     let day = |day: Option<NaiveDate>| Cell::from(day.map(|day| day.to_string()));
     let (revoked_on, revoked_by) = token

@@ -61,6 +61,7 @@ enum ExportFormat {
 }
 
 impl Export {
+    /// Prints the provider's usage of the last months in the requested format.
     fn run(self) -> Result<(), CommandError> {
         let Self {
             database,
@@ -94,6 +95,7 @@ const HEADINGS: [&str; 12] = [
 ];
 
 impl Usage {
+    /// Prints the report as a list with a total, or runs the subcommand.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let Self {
             command,
@@ -128,6 +130,7 @@ impl Usage {
     }
 }
 
+/// The row of a line of the report.
 fn cells(line: &Line) -> [Cell; 12] {
     [
         line.provider.clone().into(),

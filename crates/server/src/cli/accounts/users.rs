@@ -53,7 +53,8 @@ pub(crate) enum UserCommand {
         /// Number of the user in `user list`
         #[arg(value_parser = id)]
         id: i64,
-        /// New role: admin (can change settings), editor (can upload trainees) or viewer (read-only)
+        /// New role: admin (can change settings), editor (can upload trainees) or viewer
+        /// (read-only)
         #[arg(value_parser = role)]
         role: UserRole,
     },
@@ -283,7 +284,7 @@ impl UserCommand {
     }
 }
 
-/// Converts an error for a user without access, who is still in the list of users.
+/// Converts an error of a change of a user. If the user was removed or erased, the error says so.
 fn ended(store: &Store, id: i64, error: StorageError) -> CommandError {
     if !matches!(error, StorageError::Refused(Refusal::UnknownUser)) {
         return error.into();
@@ -324,6 +325,7 @@ impl Pages {
             Self::Settings => served.settings,
             Self::OfOperators => served.operator_pages,
         });
+        // In production the pages are off unless an option turns them on.
         let is_off_by_default = environment == Environment::Production && !is_recorded;
         if site.is_none() && (is_recorded || is_off_by_default) {
             eprintln!(
@@ -402,6 +404,7 @@ fn timestamp(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// The row of a user in `user list`.
 fn row(user: UserRecord) -> [Cell; 8] {
     let day = |at: Option<DateTime<Utc>>| Cell::from(at.map(|at| at.date_naive().to_string()));
     [
@@ -416,6 +419,7 @@ fn row(user: UserRecord) -> [Cell; 8] {
     ]
 }
 
+/// The row of an entry in `user activity`. A user without an e-mail address is shown by number.
 fn entry(entry: Activity) -> [Cell; 8] {
     let by = match entry.user_id {
         Some(id) if entry.by.is_empty() => format!("user {id}"),
@@ -438,6 +442,7 @@ fn reason(text: &str) -> Result<String, InvalidGround> {
     ground(text)
 }
 
+/// Parses a role that a user of a provider can have.
 fn role(text: &str) -> Result<UserRole, String> {
     text.parse()
         .map_err(|_| "must be admin, editor or viewer".to_owned())

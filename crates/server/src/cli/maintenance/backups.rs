@@ -31,6 +31,7 @@ pub(crate) struct Restore {
 }
 
 impl Backup {
+    /// Writes and checks the backup, and prints its size.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let Database {
             database_url,
@@ -68,7 +69,7 @@ impl Restore {
             );
             &[]
         });
-        let again = match erasures {
+        let repeated = match erasures {
             [] => None,
             erasures => {
                 let copy = prepared.open()?;
@@ -83,6 +84,6 @@ impl Restore {
             self.file.display(),
             restored.schema.applied.len()
         );
-        again.map_or(Ok(()), output::line)
+        repeated.map_or(Ok(()), output::line)
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Check {
 }
 
 impl Check {
+    /// Checks the data, and prints each problem and the number of checked rows. Fails if there is a
+    /// problem.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let lists = self.code_lists.read()?;
         let store = self.database.open()?;

@@ -28,6 +28,8 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
+    /// Copies the register, and prints the number of rows and each difference. Fails if there is a
+    /// difference.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let bar = progress::bar(0, "{percent}% copied and compared");
         let report = copy::copy(

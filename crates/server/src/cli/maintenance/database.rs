@@ -1,5 +1,5 @@
-//! Opening the database of a command. Only some commands create a register or change its schema,
-//! and all commands refuse an environment other than the recorded one.
+//! Opens the database of a command. Only some commands create a register or change its schema. All
+//! commands refuse an environment other than the one recorded in the database.
 
 use std::path::{Path, PathBuf};
 
@@ -67,8 +67,8 @@ pub enum DatabaseError {
 }
 
 impl DatabaseError {
-    /// Converts an error of the store. For SQLite the result contains the path; other addresses may
-    /// contain passwords and are left out.
+    /// Converts an error of the store. For SQLite the result contains the path. Other URLs are left
+    /// out, because they may contain passwords.
     fn from_storage(url: &str, source: StorageError) -> Self {
         let Some(path) = url
             .strip_prefix("sqlite://")
@@ -80,7 +80,7 @@ impl DatabaseError {
         let text = Causes(&source).to_string();
         if ["readonly database", "unable to open database file"]
             .iter()
-            .any(|sign| text.contains(sign))
+            .any(|message| text.contains(message))
         {
             Self::NotWritable { path, source }
         } else if text.contains("file is not a database") {
@@ -114,6 +114,7 @@ impl Database {
         Ok((store, environment))
     }
 
+    /// Opens an existing register, and returns its environment. Fails if another one is expected.
     fn open_with_environment(&self) -> Result<(Store, Environment), DatabaseError> {
         let open = || -> Result<_, StorageError> {
             let store = Store::open_existing(&self.database_url, StoreOptions::default())?;
@@ -125,7 +126,7 @@ impl Database {
         open().map_err(|error| self.open_error(error))
     }
 
-    /// Converts an error of opening, with a remedy.
+    /// Converts an error of opening the database. The message of the result says what to do.
     pub(crate) fn open_error(&self, error: StorageError) -> DatabaseError {
         DatabaseError::from_storage(&self.database_url, error)
     }

@@ -16,6 +16,7 @@ pub(crate) struct Docs {
 }
 
 impl Docs {
+    /// Writes the documents and the list of versions in the README, and removes outdated documents.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         create_folder(&self.folder).map_err(|source| CommandError::Document {
             path: self.folder.display().to_string(),
@@ -31,6 +32,7 @@ impl Docs {
                     source,
                 })?;
         }
+        // The README stands next to the folder of documents.
         let readme = self.folder.join("..").join(files::README);
         let text = std::fs::read_to_string(&readme).unwrap_or_default();
         if let Some(text) = files::readme_with_versions(&text, versions::all()) {

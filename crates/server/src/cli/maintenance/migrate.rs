@@ -36,6 +36,7 @@ impl Migrate {
         self.check
     }
 
+    /// Migrates the schema, and prints each migration that was applied or reverted.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         if self.check {
             return self.check();
@@ -70,6 +71,7 @@ impl Migrate {
         Ok(())
     }
 
+    /// Prints the pending migrations. Fails if there are any.
     fn check(&self) -> Result<(), CommandError> {
         let Database {
             database_url,

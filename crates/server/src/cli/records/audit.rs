@@ -20,6 +20,7 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
+    /// Prints the history. Fails if no trainee has the identifier.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let Self {
             database,
@@ -87,7 +88,7 @@ impl fmt::Display for Printed<'_> {
     }
 }
 
-/// The heading of an entry: time, operation, version, user and request.
+/// The heading of an entry: time, operation, version, token or user, and request.
 fn heading(entry: &Entry) -> String {
     let mut text = format!("{}  {}", timestamp(entry.changed_at), entry.operation);
     if let Some(version) = &entry.version {

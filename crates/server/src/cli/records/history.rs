@@ -11,9 +11,9 @@ use crate::cli::{CommandError, Database, output, progress};
 pub(crate) enum HistoryCommand {
     /// Delete old entries of the trainees' history
     ///
-    /// This cannot be undone. Save the entries first: docs/operations/data-care.md shows how. Servers
-    /// can keep running. If the command is interrupted, run it again. `audit` then shows the date
-    /// of the oldest entry.
+    /// This cannot be undone. Save the entries first: docs/operations/data-care.md shows how.
+    /// Servers can keep running. If the command is interrupted, run it again. `audit` then shows
+    /// the date of the oldest entry.
     Remove(Remove),
 }
 
@@ -40,6 +40,7 @@ impl HistoryCommand {
 }
 
 impl Remove {
+    /// Removes the history of the months before, and prints how much was removed.
     fn run(self) -> Result<(), CommandError> {
         let store = self.database.open_to_write()?;
         let removed =

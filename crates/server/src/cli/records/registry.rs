@@ -118,6 +118,7 @@ pub(crate) struct Common {
 }
 
 impl RegistryCommand {
+    /// Performs the action, or prints the queue.
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
         let (common, action) = match self {
             Self::IssueTrn { common, trn } => (common, RegistryAction::IssueTrn(trn)),
@@ -179,6 +180,7 @@ fn list(
     };
     let store = database.open()?;
     let mut rows = Vec::new();
+    // The position of the last row so far.
     let mut behind = None;
     loop {
         let provider = provider.clone();
@@ -256,6 +258,7 @@ fn for_file(
     }
 }
 
+/// Stores the report of a file, which `import list` and `import show` print.
 fn store_report(
     store: &Store,
     report: &FileReport,
@@ -271,6 +274,7 @@ fn store_report(
     })
 }
 
+/// Prints the results of a file: the counts, the refused rows, and the line where it stopped.
 fn print(report: &FileReport) -> Result<(), CommandError> {
     let FileReport {
         done,

@@ -24,6 +24,7 @@ use crate::cli::{CommandError, Database, organisations, progress};
 const CONFIRMATION: &str = "erase";
 /// The number of attempts to reclaim space while the database is in use.
 const ATTEMPTS: usize = 5;
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Subcommand)]
@@ -81,6 +82,7 @@ fn ground_of(text: &str) -> Result<String, InvalidGround> {
 }
 
 impl TraineeCommand {
+    /// Erases trainees, or prints the list of erasures.
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
         match self {
             Self::Erase(erase) => erase.run(by),
@@ -103,6 +105,7 @@ impl TraineeCommand {
 }
 
 impl Erase {
+    /// Erases the trainees, or repeats the erasures of a file, after a confirmation.
     fn run(self, by: &str) -> Result<(), CommandError> {
         let reclaim = if self.keep_free_space {
             Reclaim::LogOnly
@@ -190,6 +193,7 @@ impl Erase {
     }
 }
 
+/// The line that reports the outcome of an erasure.
 fn describe_outcome(trainee_id: &str, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Erased(erasure) => {
@@ -278,6 +282,8 @@ fn again(
     }
 }
 
+/// Repeats erasures, and counts the results. `refused` has the messages of rows that could not be
+/// read; those of erasures that are refused now are added.
 fn erase_rows(
     store: &Store,
     rows: Vec<ErasureRow>,
@@ -338,7 +344,7 @@ pub(crate) fn reclaim_all_space(store: &Store) -> Result<(), CommandError> {
     reclaim_space(store, Reclaim::Everything)
 }
 
-/// Reclaims the space of deleted rows.
+/// Reclaims the space of deleted rows. Tries again while the database is busy.
 fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
         let reclaimed =

@@ -17,8 +17,8 @@ use crate::operations::shutdown::ShutdownTimeouts;
 use crate::operations::startup::clock::ClockCheck;
 use crate::operations::startup::open_files;
 
-/// The time that a start waits for a free PostgreSQL connection. Longer than other servers of the
-/// register keep an unused connection.
+/// How long a starting server waits for a free PostgreSQL connection. Other servers of the register
+/// close unused connections earlier than that.
 const CONNECTION_WAIT: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Args)]
@@ -94,7 +94,8 @@ impl Bounds {
         }
     }
 
-    /// The configuration of the server.
+    /// The configuration of the server. The limit of connections is lowered if the process may not
+    /// open enough files.
     pub(super) fn service(&self) -> Result<Service, TlsError> {
         let seconds = |seconds: NonZeroU32| Duration::from_secs(seconds.get().into());
         let mut limits = Limits {
@@ -107,9 +108,9 @@ impl Bounds {
             let (lowered, is_lowered) = limits.within_open_files(most);
             if is_lowered {
                 let requested = limits.max_connections;
-                let given = lowered.max_connections;
+                let possible = lowered.max_connections;
                 log::info!(
-                    "connection limit lowered from {requested} to {given}; \
+                    "connection limit lowered from {requested} to {possible}; \
                      open-file limit (ulimit -n): {most}"
                 );
             }

@@ -85,7 +85,7 @@ impl MailOptions {
         let (Some(url), Some(sender)) = (url, &self.mail_from) else {
             return Ok(None);
         };
-        // Parsed here: the message of the command line would show the password.
+        // Not parsed by the command line parser, whose error would show the password.
         let mut url: SmtpUrl = url.parse()?;
         if !pages.are_served {
             return Err(MailError::WithoutSettings);

@@ -114,10 +114,10 @@ impl OpenIdOptions {
         has_pages: bool,
     ) -> Result<Option<Issuer>, OpenIdError> {
         // An empty environment variable counts as absent.
-        let set = |text: &Option<String>| text.clone().filter(|text| !is_blank(text));
-        let named =
+        let text = |text: &Option<String>| text.clone().filter(|text| !is_blank(text));
+        let claim =
             |name: &Option<ClaimName>| name.clone().filter(|name| !is_blank(&name.to_string()));
-        let (Some(issuer), Some(client_id)) = (set(&self.oidc_issuer), set(&self.oidc_client_id))
+        let (Some(issuer), Some(client_id)) = (text(&self.oidc_issuer), text(&self.oidc_client_id))
         else {
             return Ok(None);
         };
@@ -135,15 +135,16 @@ impl OpenIdOptions {
                 .cloned()
                 .collect(),
             claims: ClaimNames {
-                provider: named(&self.oidc_provider_claim),
-                role: named(&self.oidc_role_claim),
+                provider: claim(&self.oidc_provider_claim),
+                role: claim(&self.oidc_role_claim),
                 admin: self.oidc_admin_value.clone(),
-                operator: set(&self.oidc_operator_value),
+                operator: text(&self.oidc_operator_value),
             },
         };
         Ok(Some(Issuer::new(config, environment)?))
     }
 
+    /// The client secret in the file of the option; `None` without the option.
     fn client_secret(&self) -> Result<Option<String>, OpenIdError> {
         let Some(path) = &self.oidc_client_secret_file else {
             return Ok(None);

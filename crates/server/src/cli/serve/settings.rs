@@ -54,7 +54,7 @@ pub(super) enum Placement {
     Own(String),
 }
 
-/// The text is not a location of the pages.
+/// Error: a text is not a location of the pages.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("must be on, off, or an address and a port such as 10.0.0.5:8443")]
 pub(super) struct NoPlacement;
@@ -80,11 +80,11 @@ impl FromStr for Placement {
             "on" => Ok(Self::WithApi),
             "" | "off" => Ok(Self::Nowhere),
             address => {
-                let port = address
-                    .rsplit_once(':')
-                    .and_then(|(_, port)| port.parse::<u16>().ok());
-                port.map(|_| Self::Own(address.to_owned()))
-                    .ok_or(NoPlacement)
+                let (_, port) = address.rsplit_once(':').ok_or(NoPlacement)?;
+                match port.parse::<u16>() {
+                    Ok(_) => Ok(Self::Own(address.to_owned())),
+                    Err(_) => Err(NoPlacement),
+                }
             }
         }
     }
@@ -135,15 +135,15 @@ impl SettingsOptions {
         self.operator_pages.unwrap_or(usual)
     }
 
-    /// The site of the settings as users of organisations see it. `listener` is the site of the
+    /// The public site of the settings: that of the option, else `listener`, the site of the
     /// listener.
     pub(super) fn site(&self, listener: String) -> String {
         self.settings_url.clone().unwrap_or(listener)
     }
 
-    /// The sites of the pages, for recording. `settings` is the site of the settings pages, and
-    /// `operators` the site of the operator listener, if they exist.
-    /// `sends_mail` states whether the server sends mails.
+    /// The sites of the pages, which are recorded in the database. `others` is the location of the
+    /// settings pages and `settings` their site. `operators` is the site of the operator listener,
+    /// if there is one. `sends_mail` states whether the server sends mails.
     pub(super) fn served_addresses(
         &self,
         others: &Placement,
@@ -151,7 +151,7 @@ impl SettingsOptions {
         operators: Option<String>,
         sends_mail: bool,
     ) -> ServedAddresses {
-        let settings = Some(settings.to_owned()).filter(|_| !others.is_nowhere());
+        let settings = (!others.is_nowhere()).then(|| settings.to_owned());
         let operator_pages = match self.operator_pages(others) {
             OperatorPages::OperatorListener => operators,
             OperatorPages::Settings => operators.or_else(|| settings.clone()),
@@ -169,8 +169,8 @@ impl SettingsOptions {
         self.settings_url.is_some()
     }
 
-    /// The operators' pages on the operator listener, or `None`. `site` is the site of the settings
-    /// of organisations.
+    /// The operators' pages on the operator listener, or `None` if they are off. `others` is the
+    /// location of the settings pages of organisations, and `site` their site.
     pub(super) fn on_operator_listener(
         &self,
         others: &Placement,
@@ -191,7 +191,8 @@ impl SettingsOptions {
         }
     }
 
-    /// The settings pages of organisations, with operators if the options say so.
+    /// The settings pages at the location `own`. They include the operators' pages if the options
+    /// say so.
     pub(super) fn organisation_pages(&self, own: &Placement) -> SettingsPages {
         let audience = match self.operator_pages(own) {
             OperatorPages::Settings => Audience::All,

@@ -27,6 +27,8 @@ pub(crate) struct Check {
 }
 
 impl Check {
+    /// Compares the versions with their contracts and prints the changes. Fails on breaking changes
+    /// that the change log does not announce, and on additions that it does not mention.
     pub(super) fn run(self) -> Result<(), CommandError> {
         let removed: Vec<_> = REMOVED.iter().map(|Removed { label, .. }| *label).collect();
         let report = contracts::check(&self.against, versions::all(), &removed, Lists::embedded())?;
@@ -62,6 +64,7 @@ impl Check {
     }
 }
 
+/// Prints a line for each change of a version. `announced` are the accepted breaking changes.
 fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandError> {
     for (label, outcome) in &report.outcomes {
         match outcome {

@@ -19,6 +19,7 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
+    /// Prints the difference as Markdown or JSON.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let named = |text: &str| {
             versions::all()

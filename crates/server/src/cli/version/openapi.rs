@@ -19,6 +19,7 @@ pub(crate) struct OpenApi {
     form: Form,
 }
 
+/// The kinds of OpenAPI documents.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Form {
     /// Complete document in OpenAPI 3.1

@@ -43,12 +43,13 @@ const HEADINGS: [&str; 8] = [
 impl Readiness {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match &self.version {
-            Some(label) => self.one(label),
-            None => self.all(),
+            Some(label) => self.print_version(label),
+            None => self.print_all_versions(),
         }
     }
 
-    fn one(&self, label: &str) -> Result<(), CommandError> {
+    /// Prints the readiness of the providers that use this version.
+    fn print_version(&self, label: &str) -> Result<(), CommandError> {
         let served = served(label)?;
         let days = self.days;
         let provider = self.provider.clone();
@@ -64,7 +65,8 @@ impl Readiness {
         }
     }
 
-    fn all(&self) -> Result<(), CommandError> {
+    /// Prints a table of all versions and their providers, and whether each version can be removed.
+    fn print_all_versions(&self) -> Result<(), CommandError> {
         let days = self.days;
         let provider = self.provider.clone();
         let found = self
@@ -75,28 +77,26 @@ impl Readiness {
             })?;
         match self.output.format() {
             ReportFormat::Table => {
-                let rows = |version: &VersionReadiness| {
+                let mut rows = Vec::new();
+                for version in &found {
                     let label = version.version.to_string();
-                    version
-                        .by_progress()
-                        .into_iter()
-                        .map(|used| cells(&label, used))
-                        .collect::<Vec<_>>()
-                };
-                let rows: Vec<_> = found.iter().flat_map(rows).collect();
+                    let uses = version.by_progress().into_iter();
+                    rows.extend(uses.map(|provider_use| cells(&label, provider_use)));
+                }
                 output::table(HEADINGS, &rows)?;
-                let verdicts = found
-                    .iter()
-                    .filter_map(|version| Some((version.version, version.removal().words()?)));
-                verdicts
-                    .into_iter()
-                    .try_for_each(|(label, words)| output::line(format_args!("{label} {words}")))
+                for version in &found {
+                    if let Some(verdict) = version.removal().words() {
+                        output::line(format_args!("{} {verdict}", version.version))?;
+                    }
+                }
+                Ok(())
             }
             ReportFormat::Json => output::json(&found),
         }
     }
 }
 
+/// The row of a provider that uses a version.
 fn cells(version: &str, used: &ProviderUse) -> [Cell; 8] {
     [
         version.to_owned().into(),

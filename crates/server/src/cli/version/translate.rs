@@ -45,10 +45,12 @@ pub(crate) struct Translate {
     file: String,
 }
 
+/// Parses the label of a served version.
 fn served(text: &str) -> Result<&'static Served, UnknownVersion> {
     versions::all().named(text)
 }
 
+/// Parses one of the words of an option.
 fn word<T: std::str::FromStr<Err = adapter_kit::body_kind::InvalidChoice>>(
     text: &str,
 ) -> Result<T, String> {
@@ -102,6 +104,7 @@ impl Translate {
         }
     }
 
+    /// The content of the file, or of standard input.
     fn text(&self) -> io::Result<Vec<u8>> {
         if self.file != "-" {
             return fs::read(&self.file);
@@ -115,7 +118,8 @@ impl Translate {
 /// A body, with its line if the file has one body per line.
 type Located<T> = (Option<usize>, T);
 
-/// Parses one body, or one body per line.
+/// Parses one body, or one body per line. `Err` is the first syntax error, with its line if the
+/// text has one body per line.
 fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> {
     let whole = match read::parse_json(text) {
         Ok(body) => return Ok(vec![(None, body)]),
@@ -125,20 +129,21 @@ fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> 
     let filled: Vec<_> = lines
         .filter(|(_, line)| !line.trim_ascii().is_empty())
         .collect();
-    // A body that spans several lines is wrong as a whole.
+    // If the first line is not JSON, the text is one body that spans several lines.
     if filled
         .first()
         .is_none_or(|(_, first)| read::parse_json(first).is_err())
     {
         return Err((None, whole));
     }
-    let read = |(at, line)| match read::parse_json(line) {
-        Ok(body) => Ok((Some(at + 1), body)),
-        Err(malformed) => Err((Some(at + 1), malformed)),
+    let parse_line = |(index, line)| match read::parse_json(line) {
+        Ok(body) => Ok((Some(index + 1), body)),
+        Err(malformed) => Err((Some(index + 1), malformed)),
     };
-    filled.into_iter().map(read).collect()
+    filled.into_iter().map(parse_line).collect()
 }
 
+/// Prints a value as JSON, on one line or with line breaks.
 fn print(value: &impl Serialize, on_a_line: bool) -> Result<(), CommandError> {
     if on_a_line {
         output::json_line(value)

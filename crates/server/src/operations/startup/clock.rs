@@ -77,11 +77,14 @@ impl fmt::Display for WrongClock {
     }
 }
 
-/// The times that the clock is compared with.
+/// The times that the clock is compared with. `None` for an unknown time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Evidence {
+    /// The last change of the register.
     changed: Option<DateTime<Utc>>,
+    /// The clock of the database server.
     server: Option<DateTime<Utc>>,
+    /// The date of the program file.
     program: Option<DateTime<Utc>>,
 }
 
@@ -117,7 +120,8 @@ pub fn check(store: &Store, check: ClockCheck) -> Result<(), StartError> {
             Ok((session.latest_change()?, session.server_time()?))
         })
         .map_err(StartError::Database)?;
-    // On PostgreSQL the change may come from a server whose clock is ahead.
+    // With a small lead the server starts. On PostgreSQL the change may come from another server
+    // whose clock is ahead, so no warning is given.
     let lead = |changed: &DateTime<Utc>| *changed - store.now();
     let is_ahead = |changed: &DateTime<Utc>| {
         server.is_none() && (MAX_LEAD..WRONG_CLOCK).contains(&lead(changed))

@@ -19,7 +19,7 @@ const MAX_ORGANISATIONS: usize = 100;
 pub struct ClaimName(String);
 
 /// The claims of an ID token that the standards define (OpenID Connect Core 1.0, sections 2 and
-/// 5.1). They are not passed on.
+/// 5.1). `openidconnect` reads them itself, so they are not among [`OtherClaims`].
 const DEFINED: [&str; 29] = [
     "iss",
     "sub",
@@ -52,7 +52,7 @@ const DEFINED: [&str; 29] = [
     "address",
 ];
 
-/// The claim has a defined meaning, so it cannot contain an organisation or a role.
+/// Error: a claim has a defined meaning, so it cannot contain an organisation or a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("OpenID Connect defines this claim for another purpose")]
 pub struct DefinedClaim;
@@ -85,24 +85,31 @@ pub(super) struct OtherClaims {
 impl openidconnect::AdditionalClaims for OtherClaims {}
 
 impl OtherClaims {
+    /// Whether the claim is present and not `null`.
     pub(super) fn has(&self, name: &ClaimName) -> bool {
         self.value(name).is_some_and(|value| !value.is_null())
     }
 
+    /// The value of a claim, or the value in a claim that the JSON pointer leads to.
     fn value(&self, ClaimName(name): &ClaimName) -> Option<&Value> {
         let Some(path) = name.strip_prefix('/') else {
             return self.claims.get(name);
         };
-        let (first, rest) = path
-            .split_once('/')
-            .map_or((path, None), |(first, rest)| (first, Some(rest)));
-        let value = self
-            .claims
-            .get(&first.replace("~1", "/").replace("~0", "~"))?;
-        rest.map_or(Some(value), |rest| value.pointer(&format!("/{rest}")))
+        let (first, rest) = match path.split_once('/') {
+            Some((first, rest)) => (first, Some(rest)),
+            None => (path, None),
+        };
+        // JSON pointers escape `/` and `~`.
+        let claim = first.replace("~1", "/").replace("~0", "~");
+        let value = self.claims.get(&claim)?;
+        match rest {
+            Some(rest) => value.pointer(&format!("/{rest}")),
+            None => Some(value),
+        }
     }
 
-    /// The values of a claim as texts.
+    /// The value of a claim, or the values of an array, as texts. Blank values and other types than
+    /// texts and numbers are left out.
     fn texts(&self, name: Option<&ClaimName>) -> Vec<String> {
         let text = |value: &Value| match value {
             Value::String(text) => Some(text.trim().to_owned()),
@@ -146,13 +153,16 @@ impl ClaimNames {
         self.provider.iter().chain(&self.role)
     }
 
-    /// Reads the ID token. Claims missing there are read from the user info.
+    /// Reads the permissions from the claims of the ID token. A claim that is missing there is read
+    /// from the user info, `more`.
     pub(super) fn read(&self, claims: &OtherClaims, more: Option<&OtherClaims>) -> Claimed {
         let texts = |name: &Option<ClaimName>| {
-            let said = name.as_ref().is_some_and(|name| claims.has(name));
-            more.filter(|_| !said)
-                .unwrap_or(claims)
-                .texts(name.as_ref())
+            let is_in_token = name.as_ref().is_some_and(|name| claims.has(name));
+            let source = match more {
+                Some(more) if !is_in_token => more,
+                Some(_) | None => claims,
+            };
+            source.texts(name.as_ref())
         };
         let roles = texts(&self.role);
         let mut ukprns = texts(&self.provider);

@@ -26,6 +26,7 @@ enum Reach {
 }
 
 impl Reach {
+    /// The kind of an address; `None` for addresses that are never requested.
     fn from_address(address: &Url) -> Option<Self> {
         let is_local = match address.host() {
             Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
@@ -140,7 +141,7 @@ impl SyncHttpClient for Fetch<'_> {
             return Err(FetchError::TooLate);
         }
         let agent = &self.client.agent;
-        // An empty body makes a difference to GET.
+        // A GET request must have no body, not an empty one.
         let sent = if request.body().is_empty() {
             agent.run(
                 agent

@@ -223,6 +223,7 @@ impl Issuer {
         self.discover_by(&self.0.client.begin(), now)
     }
 
+    /// Like [`Issuer::discover`], within the time limit of other requests.
     fn discover_by(
         &self,
         fetch: &Fetch<'_>,
@@ -234,6 +235,7 @@ impl Issuer {
         }
     }
 
+    /// The cached metadata, of any age.
     fn known(&self) -> Option<Arc<Discovered>> {
         // A poisoned lock is harmless: the value is replaced in one step.
         self.0
@@ -243,6 +245,7 @@ impl Issuer {
             .clone()
     }
 
+    /// Fetches the metadata and caches it.
     fn fetch_metadata(
         &self,
         fetch: &Fetch<'_>,
@@ -415,6 +418,7 @@ impl Issuer {
         }
     }
 
+    /// The verifier of ID tokens from this issuer for this client.
     fn verifier(
         &self,
         discovered: &Discovered,
@@ -427,6 +431,8 @@ impl Issuer {
             .set_time_fn(move || now)
     }
 
+    /// The client for calling the issuer. Sends its secret in the body only if the issuer supports
+    /// nothing else.
     fn client_of(&self, discovered: &Discovered) -> IssuerClient {
         let metadata = &discovered.metadata;
         let takes = |method| {
@@ -447,6 +453,7 @@ impl Issuer {
     }
 }
 
+/// The error for metadata without an address that is needed.
 fn no_endpoint() -> IssuerError {
     IssuerError::Metadata("no token endpoint".to_owned())
 }
