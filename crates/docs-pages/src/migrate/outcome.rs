@@ -157,8 +157,8 @@ impl ProblemRows<'_> {
             .map(|located| (located.code, located.field))
             .unwrap_or_default();
         let known = Code::ALL.iter().copied().find(|known| known.name() == code);
-        let at_field = self.notices.iter().filter(|notice| notice.path == field);
-        let ended = at_field.filter_map(|notice| notice.ended).next();
+        let mut at_field = self.notices.iter().filter(|notice| notice.path == field);
+        let ended = at_field.find_map(|notice| notice.ended);
         Problem {
             codes: known.and_then(|code| self.codes_help(code, &field, &problem.message)),
             remedy: match ended {
