@@ -9,11 +9,9 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderName, LOCATION};
 use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::{self, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use adapter_kit::body_kind::{Direction, Purpose};
-use adapter_kit::read::client_text::truncated;
 use adapter_kit::{Label, Served, Versions};
 use askama::Template;
-use domain::{Code, Lists};
+use domain::Lists;
 use gateway::error::{ApiError, Missing, page};
 use gateway::routes::closed;
 use gateway::state::GatewayState;
@@ -22,8 +20,7 @@ use http_kit::paths;
 use http_kit::requests::body::BodyError;
 use http_kit::requests::methods::methods;
 use http_kit::responses::page::{Keep, shared_page};
-use serde_json::Value;
-use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
+use version_tools::translate::{TranslationContext, translate};
 use versions::REMOVED;
 
 use crate::documents::Link;
@@ -34,16 +31,14 @@ mod example;
 mod form;
 mod marked;
 mod move_page;
+mod outcome;
 
 use endpoints::Change;
 use form::{Choice, Form, FormField, MAX_FORM_BYTES, TranslationRequest};
-use marked::Marked;
 use move_page::MovePair;
+use outcome::{CodesHelp, Outcome, Remedy};
 
 pub(crate) use move_page::pairs_about;
-
-/// Maximum number of rows in a table or list of findings.
-const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
 #[template(path = "pages/migrate.html")]
@@ -69,52 +64,6 @@ struct Migrate {
 struct EndingEndpoints {
     version: Label,
     changes: Vec<Change>,
-}
-
-/// The result of a translation.
-struct Outcome {
-    from: Label,
-    to: Label,
-    taken_for: Option<String>,
-    old: Marked,
-    new: Marked,
-    plain: String,
-    renames: Rows<Renamed>,
-    lost: Rows<Lost>,
-    problems: Rows<Problem>,
-    notices: Rows<Noticed>,
-}
-
-/// The first rows of findings, and the total number.
-struct Rows<T> {
-    rows: Vec<T>,
-    count: usize,
-}
-
-struct Renamed {
-    path: String,
-    from: String,
-    to: &'static str,
-}
-
-struct Lost {
-    path: String,
-    value: String,
-    why: String,
-}
-
-struct Problem {
-    field: String,
-    message: String,
-    code: String,
-    remedy: String,
-    /// The page with the accepted codes of the field.
-    code_list: Option<String>,
-}
-
-struct Noticed {
-    path: String,
-    message: String,
 }
 
 /// The page that a form is on, and what the page needs.
@@ -340,7 +289,7 @@ async fn answer(
                  body,
              }| {
                 let translation = translate(&body, from, to, &body_kind, context);
-                Outcome::new(&body, translation)
+                Outcome::new(&body, translation, to, context.lists)
             },
         );
         let status = if outcome.is_some() {
@@ -456,86 +405,7 @@ impl Migrate {
     }
 }
 
-impl Outcome {
-    fn new(sent: &Value, translation: Translation) -> Self {
-        let (old, new) = marked::sides(sent, &translation);
-        let problem = |problem: adapter_kit::problems::ErrorEntry| {
-            let (code, field) = problem
-                .located
-                .map(|located| (located.code, located.field))
-                .unwrap_or_default();
-            // A note about the value, such as the code that takes its place, says more than the code
-            // of the problem.
-            let note = translation.notices.iter().find(|note| note.path == field);
-            let remedy = match (note, Code::ALL.iter().find(|known| known.name() == code)) {
-                (Some(note), Some(Code::UnknownCode)) => note.message.clone(),
-                (_, known) => known.map_or("", |code| code.remedy()).to_owned(),
-            };
-            Problem {
-                field,
-                code_list: code_list(translation.to, &problem.message),
-                message: problem.message,
-                code: code.to_owned(),
-                remedy,
-            }
-        };
-        Self {
-            from: translation.from,
-            to: translation.to,
-            taken_for: taken_for(&translation.body_kind),
-            old,
-            new,
-            plain: format!("{:#}", translation.data),
-            renames: Rows::new(translation.renames, |rename| Renamed {
-                path: rename.path,
-                from: rename.from,
-                to: rename.to,
-            }),
-            lost: Rows::new(translation.lost, |loss| Lost {
-                path: loss.path,
-                value: truncated(&loss.value.to_string()),
-                why: loss.message,
-            }),
-            problems: Rows::new(translation.problems, problem),
-            notices: Rows::new(translation.notices, |notice| Noticed {
-                path: notice.path,
-                message: notice.message,
-            }),
-        }
-    }
-}
-
-/// Returns the page of the code list that a message leads to in the API; `None` if it leads to
-/// none.
-fn code_list(version: Label, message: &str) -> Option<String> {
-    let (_, list) = message.rsplit_once("/reference-data?field=")?;
-    Some(format!(
-        "{}/reference-data/{list}",
-        paths::documentation(version)
-    ))
-}
-
-impl<T> Rows<T> {
-    fn new<U>(all: Vec<U>, row: impl Fn(U) -> T) -> Self {
-        Self {
-            count: all.len(),
-            rows: all.into_iter().take(MAX_ROWS).map(row).collect(),
-        }
-    }
-
-    fn more(&self) -> usize {
-        self.count - self.rows.len()
-    }
-}
-
-/// Describes the detected kind of a body.
-fn taken_for(body_kind: &BodyKind) -> Option<String> {
-    let record = body_kind.record?.name();
-    let what = match (body_kind.direction?, body_kind.purpose) {
-        (Direction::Reply, _) => "a response with a",
-        (Direction::Request, Some(Purpose::Create)) => "a request that creates a",
-        (Direction::Request, Some(Purpose::Update)) => "a request that updates a",
-        (Direction::Request, None) => "a request for a",
-    };
-    Some(format!("{what} {record}"))
+/// Returns the address of the page about a code list.
+fn code_list_page(version: Label, list: &str) -> String {
+    paths::document(version, &format!("reference-data/{list}"))
 }

@@ -25,9 +25,12 @@ pub struct EndedCode {
 pub enum Successor {
     /// Another code of the list.
     Code(&'static str),
-    /// The sector names no other code.
+    /// The sector names no other code. The client chooses from the accepted codes.
     None {
-        /// The end of a sentence that begins with "ask": the contact and the question.
+        /// The end of a sentence that begins with "send": how to choose the code.
+        send: &'static str,
+        /// The end of a sentence that begins with "ask": the contact of a client that cannot
+        /// choose.
         ask: &'static str,
     },
 }
@@ -37,7 +40,33 @@ impl fmt::Display for Successor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(formatter, "send `{code}` in its place"),
-            Self::None { ask } => write!(formatter, "no code takes its place; ask {ask}"),
+            Self::None { send, ask } => write!(
+                formatter,
+                "no code replaces it; send {send}; if you cannot tell, ask {ask}"
+            ),
+        }
+    }
+}
+
+impl EndedCode {
+    /// Returns the ended code, or `None` for a code that has not ended.
+    #[must_use]
+    pub fn find(list: List, code: &str) -> Option<Self> {
+        let mut ended = ENDED_CODES.iter().copied();
+        ended.find(|ended| ended.list == list && ended.code == code)
+    }
+
+    /// Returns advice for clients as sentences in Markdown.
+    #[must_use]
+    pub fn advice(self) -> String {
+        let Self {
+            code, successor, ..
+        } = self;
+        match successor {
+            Successor::Code(other) => format!("Send `{other}` instead of `{code}`."),
+            Successor::None { send, ask } => {
+                format!("No code replaces `{code}`. Send {send}. If you cannot tell, ask {ask}.")
+            }
         }
     }
 }
@@ -47,7 +76,8 @@ const ENDED_CODES: &[EndedCode] = &[EndedCode {
     list: List::TrainingRoute,
     code: "02",
     successor: Successor::None {
-        ask: "the operator of the register which route the trainee is on",
+        send: "the code of the route that the trainee is on now",
+        ask: "the operator of the register",
     },
 }];
 
@@ -70,10 +100,7 @@ const VALUES_IN_PLACE: &[(&str, &str)] = &[
 /// Returns the replacement of a code, or `None` for a code that has not ended.
 #[must_use]
 pub fn successor(list: List, code: &str) -> Option<Successor> {
-    ENDED_CODES
-        .iter()
-        .find(|ended| ended.list == list && ended.code == code)
-        .map(|ended| ended.successor)
+    EndedCode::find(list, code).map(|ended| ended.successor)
 }
 
 /// Returns advice in Markdown for values that a rule refuses, by the name of the rule. Returns
@@ -101,7 +128,9 @@ mod tests {
                     code != ended.code && lists.contains(ended.list, code),
                     "{ended:?}"
                 ),
-                Successor::None { ask } => assert!(!ask.is_empty(), "{ended:?}"),
+                Successor::None { send, ask } => {
+                    assert!(!send.is_empty() && !ask.is_empty(), "{ended:?}");
+                }
             }
         }
     }

@@ -7,12 +7,15 @@ use http_kit::paths;
 use http_kit::responses::page::day;
 
 mod guide;
+mod steps;
 
 use super::form::{Choice, Form, FormField};
-use super::{FormPage, Outcome, example};
+use super::outcome::{CodesHelp, Outcome, Remedy};
+use super::{FormPage, example};
 use crate::documents::Link;
 use crate::page_location::{DocsLocation, html};
-use guide::{Guide, Step};
+use guide::Guide;
+use steps::{Step, steps};
 
 /// A move from one served version to another.
 #[derive(Debug, Clone, Copy)]
@@ -56,9 +59,6 @@ struct MovePage {
     states: [VersionState; 2],
     /// Whether the target version is available only in the sandbox.
     is_sandbox_only: bool,
-    /// The page with the readiness of the reader's organisation, if this listener serves it and it
-    /// is about the target version.
-    readiness: Option<&'static str>,
     guide: Guide,
     steps: Vec<Step>,
     form: Form,
@@ -75,8 +75,8 @@ struct VersionState {
     label: Label,
     state: &'static str,
     since: String,
-    deprecated: String,
-    end: String,
+    deprecated: Option<String>,
+    end: Option<String>,
 }
 
 impl VersionState {
@@ -91,12 +91,8 @@ impl VersionState {
             since: publication
                 .since
                 .map_or_else(|| "No release date is set".to_owned(), day),
-            deprecated: publication
-                .deprecated_on
-                .map_or_else(|| "Not deprecated".to_owned(), day),
-            end: publication
-                .sunset_on
-                .map_or_else(|| "No end date is set".to_owned(), day),
+            deprecated: publication.deprecated_on.map(day),
+            end: publication.sunset_on.map(day),
         }
     }
 }
@@ -146,8 +142,7 @@ impl MovePage {
             others: other_pairs(pair, versions),
             states: [VersionState::new(from), VersionState::new(to)],
             is_sandbox_only: to.version.publication.status == Status::SandboxOnly,
-            readiness,
-            steps: guide.steps(is_newest),
+            steps: steps(&guide, is_newest, readiness, outcome.as_ref()),
             guide,
             kinds: form.kinds(Some(from.version)),
             form,
@@ -160,6 +155,16 @@ impl MovePage {
                 is_here: false,
             }),
         }
+    }
+
+    /// Whether a version is deprecated or will be.
+    fn has_deprecation(&self) -> bool {
+        self.states.iter().any(|state| state.deprecated.is_some())
+    }
+
+    /// Whether a version has an end date.
+    fn has_end(&self) -> bool {
+        self.states.iter().any(|state| state.end.is_some())
     }
 
     /// Whether the reader sent a body.

@@ -6,7 +6,6 @@ use adapter_kit::wire::{WireRecord, for_each_record};
 use serde::Serialize;
 
 use super::{Change, ChangeDetail, Effect};
-use crate::documents::listed;
 
 /// Read-only names that one version ignores in requests and that are unknown in the other version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,12 +45,34 @@ fn record_change<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
     }
     let before = from.version.label;
     let after = to.version.label;
+    // A change of the same field's name in responses advises to use the new name, so this advice
+    // must also permit the new name.
+    let new_name = |name: &str| {
+        let entry = shown.entries.iter().find(|entry| entry.name == name)?;
+        let new_name = R::shape(to.version)?.name_of(entry.field()?)?;
+        let is_read_only = R::inputs(to.version).field(new_name).is_none();
+        is_read_only.then_some(new_name)
+    };
+    let is_any_renamed = names.iter().any(|name| new_name(name).is_some());
+    let described = names.iter().map(|name| match new_name(name) {
+        Some(new) => format!("`{name}` (now `{new}`)"),
+        None => format!("`{name}`"),
+    });
     let summary = format!(
-        "With `Prefer: handling=strict`, requests with these names are refused: {}. These names are read-only in \
+        "With `Prefer: handling=strict`, {} requests with these names are refused: {}. These names are read-only in \
          {before}, which ignores them. They are unknown in {after}.",
-        listed(names.iter().copied()),
+        R::NAME,
+        described.collect::<Vec<_>>().join(", "),
     );
-    let advice = "Omit these names when you send a record back. Without this preference, the `Warning` header lists them.";
+    let omit = if is_any_renamed {
+        format!(
+            "Omit these names when you send a {} back, or send the new names, which {after} ignores.",
+            R::NAME
+        )
+    } else {
+        format!("Omit these names when you send a {} back.", R::NAME)
+    };
+    let advice = format!("{omit} Without this preference, the `Warning` header lists them.");
     let detail = ChangeDetail::ReadOnlyNames(ReadOnlyNamesChange {
         record: R::NAME,
         names,
@@ -61,6 +82,6 @@ fn record_change<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
         detail,
         R::NAME,
         summary,
-        advice.to_owned(),
+        advice,
     ))
 }

@@ -9,7 +9,7 @@ use adapter_kit::problems::{ErrorEntry, Errors, warning};
 use adapter_kit::read::{Malformed, NestedLists, Reader, UnknownNames, lacks_data};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
-use domain::ended_codes::successor;
+use domain::ended_codes::EndedCode;
 use domain::fields::field::Codes;
 use domain::problem::NoticeKind;
 use domain::records::organisations::{Organisations, School, is_reserved_urn, is_urn};
@@ -229,13 +229,17 @@ fn ended_code(version: &ApiVersion, problem: &Problem) -> Option<Finding> {
     let Some(Codes::Listed(list)) = field.info().codes else {
         return None;
     };
+    let ended = EndedCode::find(list, value)?;
     let at = path(version, &problem.at);
     let label = version.label;
     let message = format!(
         "{at} has the code {value}, which {label} no longer accepts: {}",
-        successor(list, value)?
+        ended.successor
     );
-    Some(Finding::new(at, "code_ended", message))
+    Some(Finding {
+        ended: Some(ended),
+        ..Finding::new(at, "code_ended", message)
+    })
 }
 
 /// Returns the result for a body that cannot be parsed.

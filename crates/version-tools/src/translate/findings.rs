@@ -2,6 +2,7 @@
 
 use adapter_kit::label::Label;
 use adapter_kit::problems::ErrorEntry;
+use domain::ended_codes::EndedCode;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -123,6 +124,10 @@ pub struct Finding {
     /// The known name that is most similar to an unknown one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<&'static str>,
+    /// The ended code of a note with the code `code_ended`. Only the message describes it to
+    /// clients.
+    #[serde(skip)]
+    pub ended: Option<EndedCode>,
 }
 
 impl Finding {
@@ -132,6 +137,7 @@ impl Finding {
             code,
             message,
             nearest: None,
+            ended: None,
         }
     }
 }

@@ -229,7 +229,7 @@ fn body_is_shown_beside_the_new_one_with_marked_changes() {
     )
     .is(200);
     assert!(
-        ended.text.contains("no code takes its place"),
+        ended.text.contains("No code replaces <code>02</code>."),
         "{}",
         ended.text
     );

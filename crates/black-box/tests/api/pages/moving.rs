@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use adapter_kit::{ApiVersion, Label, Publication, Served, Versions, date};
 use form_urlencoded::Serializer;
 use version_tools::Difference;
-use version_tools::difference::{Change, ChangeDetail, CodeName, CodesChangeKind, FieldChangeKind};
+use version_tools::difference::{
+    Change, ChangeDetail, CodeName, CodesChangeKind, Effect, FieldChangeKind,
+};
 use versions::{REMOVED, SERVED};
 
 use super::plain_text;
@@ -53,7 +55,8 @@ fn row<'a>(page: &'a str, first_cell: &str) -> Option<&'a str> {
 }
 
 /// Whether a page shows a change: a rename, an ended code and an endpoint as the row of a table, any
-/// other change with its summary and its advice.
+/// other change with its summary and its advice. The advice of a new possibility only repeats the
+/// possibility.
 fn is_shown(change: &Change, page: &str, text: &str) -> bool {
     if let ChangeDetail::Field(field) = &change.detail
         && let FieldChangeKind::Renamed { before, after } = field.kind
@@ -71,7 +74,8 @@ fn is_shown(change: &Change, page: &str, text: &str) -> bool {
         return page.contains(endpoint.endpoint.path());
     }
     text.contains(&plain_markdown(&change.summary))
-        && text.contains(&plain_markdown(&change.advice))
+        && (change.effect == Effect::NewlyPossible
+            || text.contains(&plain_markdown(&change.advice)))
 }
 
 fn plain_markdown(markdown: &str) -> String {
@@ -93,7 +97,11 @@ fn move_page_names_every_change_of_the_difference() {
             .map(ToString::to_string)
             .collect();
         assert_eq!(missing, [] as [String; 0], "{path}");
-        assert!(text.contains(&difference.counted()), "{path}");
+        assert_eq!(
+            difference.breaking().next().is_none(),
+            text.contains("as it is."),
+            "{path}"
+        );
     }
 }
 
@@ -114,43 +122,231 @@ fn every_ended_code_has_a_successor_or_a_sentence() {
                 ended += 1;
                 let row = row(&page, &entry.code).unwrap();
                 let instead = row.split_once("What to send instead\">").unwrap().1;
-                let expected = match domain::ended_codes::successor(*list, &entry.code) {
-                    Some(domain::ended_codes::Successor::Code(code)) => {
-                        format!("Send <code>{code}</code>")
+                let code = &entry.code;
+                let expected = match domain::ended_codes::successor(*list, code) {
+                    Some(domain::ended_codes::Successor::Code(other)) => {
+                        format!("Send <code>{other}</code> instead of <code>{code}</code>.")
                     }
-                    Some(domain::ended_codes::Successor::None { ask }) => {
-                        format!("No code takes its place; ask {ask}.")
-                    }
+                    Some(domain::ended_codes::Successor::None { send, ask }) => format!(
+                        "No code replaces <code>{code}</code>. Send {send}. If you cannot tell, ask {ask}."
+                    ),
                     None => format!("{} has no code in its place.", to.label),
                 };
                 assert!(instead.starts_with(&expected), "{path}: {row}");
+                let accepted = format!("/docs/{}/reference-data/{}", to.label, list.name());
+                assert!(instead.contains(&accepted), "{path}: {row}");
+                get(&register, &accepted).is(200);
             }
         }
     }
     assert!(ended > 0);
 }
 
+/// Returns the part of a page from the heading with an identifier to the next heading.
+fn section<'a>(page: &'a str, id: &str) -> Option<&'a str> {
+    let (_, rest) = page.split_once(&format!("<h2 id=\"{id}\">"))?;
+    Some(rest.split("<h2 ").next().unwrap())
+}
+
+/// Returns the number of rows with data in the tables of a section.
+fn rows_in(page: &str, id: &str) -> usize {
+    let section = section(page, id).unwrap_or_default();
+    section.matches("<tr>").count() - section.matches("<thead>").count()
+}
+
+/// Returns the number at the end of a text.
+fn number_before(text: &str) -> usize {
+    let start = text.rfind(|letter: char| !letter.is_ascii_digit());
+    text[start.map_or(0, |at| at + 1)..].parse().unwrap()
+}
+
 #[test]
-fn summary_counts_link_to_their_sections() {
+fn summary_counts_are_those_of_the_sections() {
+    let register = Register::start();
+    let anchors = [
+        "renamed-fields",
+        "rules",
+        "ended-codes",
+        "requests",
+        "responses",
+    ];
+    for (from, to) in pairs() {
+        let path = move_page(from.version.label, to.version.label);
+        let page = get(&register, &path).is(200).text;
+        let summary = section(&page, "overview").unwrap();
+        let mut listed = 0;
+        for anchor in anchors {
+            let count = rows_in(&page, anchor);
+            let is_linked = summary.contains(&format!("<a href=\"#{anchor}\">{count} "));
+            assert_eq!(is_linked, count > 0, "{path}: {anchor} in {summary}");
+            listed += count;
+        }
+        let removed = format!("not in {}", to.label);
+        listed += section(&page, "endpoints").map_or(0, |table| table.matches(&removed).count());
+        let stated = summary
+            .split_once(" change")
+            .filter(|_| !summary.contains("as it is."))
+            .map_or(0, |(before, _)| number_before(before));
+        assert_eq!(stated, listed, "{path}: {summary}");
+        let optional = rows_in(&page, "optional");
+        let link = format!("<a href=\"#optional\">{optional} other change");
+        assert_eq!(summary.contains(&link), optional > 0, "{path}: {summary}");
+    }
+}
+
+#[test]
+fn tables_of_move_page_have_no_column_of_equal_cells() {
+    let register = Register::start();
+    for (from, to) in pairs() {
+        let path = move_page(from.version.label, to.version.label);
+        let page = get(&register, &path).is(200).text;
+        for id in ["renamed-fields", "rules", "requests", "responses"] {
+            let section = section(&page, id).unwrap_or_default();
+            for column in ["Subject", &format!("Old name in {}", to.label)] {
+                let before = format!("data-name=\"{column}\">");
+                let cells = section.split(&before).skip(1);
+                let cells: Vec<_> = cells.map(|rest| rest.split('<').next().unwrap()).collect();
+                let distinct: BTreeSet<_> = cells.iter().collect();
+                assert!(
+                    cells.is_empty() || distinct.len() > 1,
+                    "{path}: {column} {cells:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The body of an update of the oldest version with a code that the newest version refuses.
+const BODY_WITH_ENDED_CODE: &str = "{\"data\": {\"training_route\": \"02\"}}";
+
+/// Returns the result for a body on the page about the move from the oldest version to the newest.
+fn result(register: &Register, kind: &str, body: &str) -> String {
+    let (oldest, newest) = oldest_and_newest();
+    let path = move_page(oldest.label, newest.label);
+    convert(register, &path, kind, body).is(200).text
+}
+
+#[test]
+fn problem_about_a_code_lists_the_accepted_codes() {
+    let register = Register::start();
+    let (_, newest) = oldest_and_newest();
+    let lists = domain::Lists::embedded();
+    let ended = result(&register, "update", BODY_WITH_ENDED_CODE);
+    let unknown = "{\"data\": {\"training_route\": \"none\"}}";
+    for page in [ended, result(&register, "update", unknown)] {
+        let problems = section(&page, "problems").unwrap();
+        let (_, codes) = problems
+            .split_once("<details id=\"codes-training_route\">")
+            .unwrap();
+        assert!(codes.contains(&format!("Codes that {} accepts", newest.label)));
+        for entry in lists.entries(domain::List::TrainingRoute) {
+            let is_accepted = newest
+                .accepted_codes
+                .accepts(domain::List::TrainingRoute, &entry.code);
+            let line = format!("<li><code>{}</code> {}</li>", entry.code, entry.name);
+            assert_eq!(codes.contains(&line), is_accepted, "{line} in {codes}");
+        }
+    }
+}
+
+#[test]
+fn accepted_codes_are_listed_once_and_long_lists_are_linked() {
+    let register = Register::start();
+    let (_, newest) = oldest_and_newest();
+    let batch = format!(
+        "[{BODY_WITH_ENDED_CODE}, {BODY_WITH_ENDED_CODE}, {{\"data\": {{\"nationality\": \"none\"}}}}]"
+    );
+    let page = result(&register, "update", &batch);
+    let problems = section(&page, "problems").unwrap();
+    assert_eq!(problems.matches("<details").count(), 1, "{problems}");
+    assert_eq!(
+        problems
+            .matches("<a href=\"#codes-training_route\">")
+            .count(),
+        1
+    );
+    let nationalities = format!("href=\"/docs/{}/reference-data/nationality\"", newest.label);
+    assert!(problems.contains(&nationalities), "{problems}");
+}
+
+#[test]
+fn notes_do_not_repeat_a_problem() {
+    let register = Register::start();
+    let page = result(&register, "update", BODY_WITH_ENDED_CODE);
+    assert!(
+        section(&page, "problems")
+            .unwrap()
+            .contains("No code replaces")
+    );
+    assert!(section(&page, "notices").is_none(), "{page}");
+    let body = "{\"data\": {\"training_route\": \"02\", \"colour\": 1}}";
+    let page = result(&register, "update", body);
+    let notes = section(&page, "notices").unwrap();
+    assert!(notes.contains("<code>colour</code>") && !notes.contains("training_route"));
+}
+
+#[test]
+fn remaining_steps_follow_the_problems() {
+    let register = Register::start();
+    let page = result(&register, "update", BODY_WITH_ENDED_CODE);
+    let (_, after_problems) = page.split_once("<h2 id=\"problems\">").unwrap();
+    let next = after_problems.split("<h2 ").nth(1).unwrap();
+    assert!(
+        next.starts_with("id=\"steps\">What else to do</h2>"),
+        "{next}"
+    );
+    assert_eq!(page.matches("id=\"steps\"").count(), 1);
+    assert!(next.contains("Fix the problem above"));
+    assert!(!next.contains("Convert one body of each kind"));
+    for anchor in ["convert", "renamed-fields", "rules", "ended-codes"] {
+        assert!(
+            next.contains(&format!("<a href=\"#{anchor}\">")),
+            "{anchor}"
+        );
+        assert!(page.contains(&format!("id=\"{anchor}\"")), "{anchor}");
+    }
+    let page = result(
+        &register,
+        "update",
+        "{\"data\": {\"email\": \"a@example.com\"}}",
+    );
+    let steps = section(&page, "steps").unwrap();
+    assert!(!steps.contains("Fix the"), "{steps}");
+    assert!(
+        steps.contains("Convert one body of each other kind"),
+        "{steps}"
+    );
+}
+
+#[test]
+fn dry_run_step_states_the_status_of_the_answers() {
     let register = Register::start();
     let (oldest, newest) = oldest_and_newest();
     let page = get(&register, &move_page(oldest.label, newest.label)).is(200);
-    let renamed = page.text.matches("data-name=\"Used in\"").count();
-    assert!(renamed > 0);
+    let steps = section(&page.text, "steps").unwrap();
     assert!(
-        page.text.contains(&format!(
-            "<a href=\"#renamed-fields\">{renamed} renamed fields</a>"
-        )),
-        "{}",
-        page.text
+        steps.contains("201 for a new trainee and 200 for an update"),
+        "{steps}"
     );
-    for anchor in ["rules", "ended-codes", "endpoints", "responses"] {
-        assert!(
-            page.text.contains(&format!("<a href=\"#{anchor}\">")),
-            "{anchor}"
-        );
-        assert!(page.text.contains(&format!("id=\"{anchor}\"")), "{anchor}");
-    }
+    assert!(steps.contains("422"));
+    let api = register.api(newest);
+    let created = api.create(api.example());
+    let dry_run = |method: &str, path: &str, body: serde_json::Value| {
+        let request = api.request(method, path);
+        let request = request.header("Prefer", "validate-only, handling=strict");
+        request.json(body).send().status
+    };
+    let update = |email: &str| serde_json::json!({ "data": { "email": email } });
+    assert_eq!(
+        dry_run("PATCH", &created.path(), update("a@example.com")),
+        200
+    );
+    assert_eq!(dry_run("PATCH", &created.path(), update("none")), 422);
+    let other = api
+        .example()
+        .with(domain::TraineeField::last_name, "Other")
+        .with(domain::TraineeField::provider_trainee_id, "other");
+    assert_eq!(dry_run("POST", "/trainees", other.into()), 201);
 }
 
 #[test]

@@ -402,7 +402,14 @@ fn names_only_shown_by_first_version_are_unknown_in_newest() {
     for name in names {
         assert_eq!(update(name), 422, "{name}");
     }
-    assert_eq!(update("state"), 200);
+    for name in [
+        "state",
+        "training_partner_not_applicable",
+        "withdrawal_date",
+        "withdrawal_reasons",
+    ] {
+        assert_eq!(update(name), 200, "{name}");
+    }
 }
 
 #[test]

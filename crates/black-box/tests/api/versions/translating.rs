@@ -135,11 +135,12 @@ fn ended_code_is_translated_with_its_replacement() {
         (
             &json!("training_route"),
             &json!(
-                "training_route has the code 02, which v2026.1 no longer accepts: no code takes its place; ask the \
-                 operator of the register which route the trainee is on"
+                "training_route has the code 02, which v2026.1 no longer accepts: no code replaces it; send the \
+                 code of the route that the trainee is on now; if you cannot tell, ask the operator of the register"
             )
         )
     );
+    assert_eq!(ended.as_object().unwrap().len(), 3, "{ended:#}");
 }
 
 #[test]

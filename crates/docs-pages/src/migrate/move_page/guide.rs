@@ -1,50 +1,66 @@
 //! The changes between two versions, sorted by what a developer has to do.
 
+use std::collections::BTreeSet;
+
 use adapter_kit::body_kind::Direction;
 use adapter_kit::{Label, Served};
-use domain::Lists;
+use domain::{List, Lists, ended_codes};
 use version_tools::Difference;
 use version_tools::difference::{
     Change, ChangeDetail, CodeName, CodesChange, CodesChangeKind, Effect, FieldChange,
     FieldChangeKind,
 };
 
+use super::super::code_list_page;
 use super::super::endpoints::{self, ChangeKind};
 use crate::markdown::inline_html;
 
 /// The changes between two versions.
 pub(super) struct Guide {
-    from: Label,
-    to: Label,
-    /// The number of changes and of breaking changes, in one sentence.
-    pub(super) counted: String,
+    pub(super) from: Label,
+    pub(super) to: Label,
     pub(super) renames: Vec<RenamedField>,
     /// Required fields and stricter rules.
-    pub(super) rules: Vec<Row>,
+    pub(super) rules: ChangeTable,
     pub(super) ended_codes: Vec<EndedCode>,
     pub(super) endpoints: Vec<endpoints::Change>,
     /// Other changes of requests that break a client.
-    pub(super) requests: Vec<Row>,
+    pub(super) requests: ChangeTable,
     /// Other changes of responses that break a client.
-    pub(super) responses: Vec<Row>,
+    pub(super) responses: ChangeTable,
     /// Changes that break nothing.
-    pub(super) optional: Vec<Row>,
+    pub(super) optional: ChangeTable,
 }
 
 /// A field with another name.
 pub(super) struct RenamedField {
     pub(super) before: &'static str,
     pub(super) after: &'static str,
-    /// The requests and responses with the field.
-    pub(super) used_in: Vec<String>,
-    /// What the target version does with the old name.
-    pub(super) old_name: &'static str,
+    /// The records with the field, and where each has it.
+    used_in: Vec<(String, Vec<Direction>)>,
+    pub(super) old_name: OldName,
+}
+
+/// What the target version does with the old name of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum OldName {
+    RefusedInRequests,
+    IgnoredInRequests,
+    /// Only responses have the field.
+    AbsentFromResponses,
+}
+
+/// A table of changes.
+#[derive(Default)]
+pub(super) struct ChangeTable {
+    pub(super) rows: Vec<Row>,
 }
 
 /// A change with what to do, as HTML.
 pub(super) struct Row {
     pub(super) subject: String,
     pub(super) summary: String,
+    /// Empty if there is nothing to do.
     pub(super) advice: String,
 }
 
@@ -55,22 +71,14 @@ pub(super) struct EndedCode {
     pub(super) fields: Vec<&'static str>,
     /// What to send instead, as HTML.
     pub(super) instead: String,
+    /// The page with the accepted codes.
+    pub(super) page: String,
 }
 
-/// A step of the move.
-pub(super) struct Step {
+/// A number of changes, with the section that lists them.
+pub(super) struct SectionCount {
+    pub(super) anchor: &'static str,
     pub(super) words: String,
-    /// The section about the step: its anchor and its heading.
-    pub(super) section: Option<(&'static str, &'static str)>,
-}
-
-impl Step {
-    fn new(words: String) -> Self {
-        Self {
-            words,
-            section: None,
-        }
-    }
 }
 
 impl Guide {
@@ -79,14 +87,13 @@ impl Guide {
         let mut guide = Self {
             from: difference.from,
             to: difference.to,
-            counted: difference.counted(),
             renames: Vec::new(),
-            rules: Vec::new(),
+            rules: ChangeTable::default(),
             ended_codes: Vec::new(),
             endpoints: endpoints::changes(from.version, to.version),
-            requests: Vec::new(),
-            responses: Vec::new(),
-            optional: Vec::new(),
+            requests: ChangeTable::default(),
+            responses: ChangeTable::default(),
+            optional: ChangeTable::default(),
         };
         for change in &difference.changes {
             guide.add(change);
@@ -103,10 +110,10 @@ impl Guide {
                 self.add_rename(field, effect);
             }
             (_, Effect::WorthKnowing | Effect::NewlyPossible) => {
-                self.optional.push(Row::new(change));
+                self.optional.rows.push(Row::optional(change));
             }
-            (_, Effect::ReadDifferently) => self.responses.push(Row::new(change)),
-            (ChangeDetail::Rule(_), _) => self.rules.push(Row::new(change)),
+            (_, Effect::ReadDifferently) => self.responses.rows.push(Row::new(change)),
+            (ChangeDetail::Rule(_), _) => self.rules.rows.push(Row::new(change)),
             (ChangeDetail::Codes(codes), _) if codes.change == CodesChangeKind::Refused => {
                 let (from, to) = (self.from, self.to);
                 let ended = codes.codes.iter();
@@ -114,7 +121,7 @@ impl Guide {
                     .extend(ended.map(|code| EndedCode::new(code, codes, from, to)));
             }
             (_, Effect::Refused | Effect::RecordedDifferently) => {
-                self.requests.push(Row::new(change));
+                self.requests.rows.push(Row::new(change));
             }
         }
     }
@@ -125,133 +132,162 @@ impl Guide {
             return;
         };
         let nested = if field.nested { "nested " } else { "" };
-        let used_in = match field.direction {
-            Direction::Request => format!("{nested}{} requests", field.record),
-            Direction::Reply => format!("{nested}{} responses", field.record),
-        };
+        let record = format!("{nested}{}", field.record);
         let known = self
             .renames
             .iter_mut()
             .find(|known| (known.before, known.after) == (before, after));
         if let Some(known) = known {
-            known.used_in.push(used_in);
+            known.add_use(record, field.direction);
             return;
         }
         self.renames.push(RenamedField {
             before,
             after,
-            used_in: vec![used_in],
+            used_in: vec![(record, vec![field.direction])],
             old_name: match effect {
-                Effect::Refused => "refused in requests",
-                Effect::RecordedDifferently => "ignored in requests",
+                Effect::Refused => OldName::RefusedInRequests,
+                Effect::RecordedDifferently => OldName::IgnoredInRequests,
                 Effect::ReadDifferently | Effect::WorthKnowing | Effect::NewlyPossible => {
-                    "absent from responses"
+                    OldName::AbsentFromResponses
                 }
             },
         });
     }
 
-    /// Returns the steps of the move. `is_newest` says whether the target is the newest version,
-    /// which the readiness report is about.
-    pub(super) fn steps(&self, is_newest: bool) -> Vec<Step> {
-        let Self { from, to, .. } = self;
-        let mut steps = vec![Step {
-            words: format!(
-                "Convert one body of each kind that you send, and note its problems in {to}."
-            ),
-            section: Some(("convert", "Conversion")),
-        }];
-        steps.extend(self.steps_about_sections());
-        steps.push(Step::new(format!(
-            "Send your requests to {} with the header \"Prefer: validate-only, handling=strict\". \
-             {to} checks them and stores nothing.",
-            to.base_path()
-        )));
-        if is_newest {
-            steps.push(Step::new(format!(
-                "Read your readiness with GET {}/account/readiness, and fix the problems that it \
-                 lists.",
-                from.base_path()
-            )));
+    /// Describes in one sentence what the target version does with old names in requests. Returns
+    /// `None` if this depends on the field.
+    pub(super) fn old_names(&self) -> Option<String> {
+        let to = self.to;
+        let in_requests: BTreeSet<OldName> = self
+            .renames
+            .iter()
+            .map(|rename| rename.old_name)
+            .filter(|old_name| *old_name != OldName::AbsentFromResponses)
+            .collect();
+        match in_requests.iter().collect::<Vec<_>>().as_slice() {
+            [] => Some(format!("Responses of {to} have only the new names.")),
+            [OldName::RefusedInRequests] => Some(format!(
+                "{to} refuses the old names in requests. Responses have only the new names."
+            )),
+            [OldName::IgnoredInRequests] => Some(format!(
+                "{to} ignores the old names in requests. Responses have only the new names."
+            )),
+            _ => None,
         }
-        steps.push(Step::new(format!(
-            "Send one kind of request at a time to {to}. Both versions show the same records; tokens \
-             and identifiers stay the same. Entity tags, cursors and idempotency keys belong to one \
-             version: finish retries in {from}."
-        )));
-        steps.push(Step::new(format!(
-            "If you keep a copy of the records with GET /changes, move it last: start a second copy \
-             in {to}, compare both, then switch."
-        )));
-        steps
     }
 
-    /// Returns a step for each section with changes that need work.
-    fn steps_about_sections(&self) -> impl Iterator<Item = Step> {
+    /// Returns the number of breaking changes in each section that has any.
+    pub(super) fn breaking_counts(&self) -> Vec<SectionCount> {
+        let removed = self.endpoints_with(ChangeKind::Removed);
         let sections = [
+            ("renamed-fields", self.renames.len(), "renamed field", ""),
+            ("rules", self.rules.rows.len(), "stricter rule", ""),
+            ("ended-codes", self.ended_codes.len(), "ended code", ""),
+            ("endpoints", removed, "removed endpoint", ""),
             (
-                !self.renames.is_empty(),
-                "Rename the fields in your requests and responses.".to_owned(),
-                ("renamed-fields", "Renamed fields"),
+                "requests",
+                self.requests.rows.len(),
+                "other change",
+                " of requests",
             ),
             (
-                !self.rules.is_empty(),
-                format!(
-                    "Check the values that you send against the rules of {}.",
-                    self.to
-                ),
-                ("rules", "Required fields and stricter rules"),
-            ),
-            (
-                !self.ended_codes.is_empty(),
-                format!("Replace the codes that {} refuses.", self.to),
-                ("ended-codes", "Ended codes"),
-            ),
-            (
-                !self.requests.is_empty(),
-                "Change your other requests.".to_owned(),
-                ("requests", "Other changed requests"),
-            ),
-            (
-                !self.responses.is_empty(),
-                "Change how you read responses.".to_owned(),
-                ("responses", "Other changed responses"),
-            ),
-            (
-                self.has_old_endpoints(),
-                "Replace removed and deprecated endpoints.".to_owned(),
-                ("endpoints", "Endpoints"),
+                "responses",
+                self.responses.rows.len(),
+                "other change",
+                " of responses",
             ),
         ];
-        let needed = sections.into_iter().filter(|(is_needed, _, _)| *is_needed);
-        needed.map(|(_, words, section)| Step {
-            words,
-            section: Some(section),
-        })
+        let present = sections.into_iter().filter(|(_, count, _, _)| *count > 0);
+        let counts = present.map(|(anchor, count, noun, of)| SectionCount {
+            anchor,
+            words: format!("{count} {noun}{}{of}", if count == 1 { "" } else { "s" }),
+        });
+        counts.collect()
     }
 
-    fn has_old_endpoints(&self) -> bool {
+    /// Returns the number of breaking changes on the page.
+    pub(super) fn breaking_count(&self) -> usize {
+        self.renames.len()
+            + self.rules.rows.len()
+            + self.ended_codes.len()
+            + self.endpoints_with(ChangeKind::Removed)
+            + self.requests.rows.len()
+            + self.responses.rows.len()
+    }
+
+    fn endpoints_with(&self, kind: ChangeKind) -> usize {
+        let changes = self.endpoints.iter();
+        changes.filter(|change| change.kind == kind).count()
+    }
+
+    /// Whether the target version has removed or deprecated endpoints.
+    pub(super) fn has_old_endpoints(&self) -> bool {
         self.endpoints
             .iter()
             .any(|change| matches!(change.kind, ChangeKind::Removed | ChangeKind::Deprecated))
     }
 
-    /// Returns the number of endpoints with each kind of change that occurs, in words.
-    pub(super) fn endpoint_counts(&self) -> Vec<String> {
+    /// Returns the number of endpoints with each kind of change that occurs and breaks nothing, in
+    /// words.
+    pub(super) fn other_endpoint_counts(&self) -> Vec<String> {
         let kinds = [
-            (ChangeKind::Removed, "removed"),
             (ChangeKind::Deprecated, "deprecated"),
             (ChangeKind::NoLongerDeprecated, "no longer deprecated"),
             (ChangeKind::New, "new"),
         ];
-        let counts = kinds.map(|(kind, words)| {
-            let changes = self.endpoints.iter().filter(|change| change.kind == kind);
-            (changes.count(), words)
-        });
+        let counts = kinds.map(|(kind, words)| (self.endpoints_with(kind), words));
         let present = counts.into_iter().filter(|(count, _)| *count > 0);
         present
             .map(|(count, words)| format!("{count} {words}"))
             .collect()
+    }
+}
+
+impl RenamedField {
+    fn add_use(&mut self, record: String, direction: Direction) {
+        let mut uses = self.used_in.iter_mut();
+        match uses.find(|(known, _)| *known == record) {
+            Some((_, directions)) => directions.push(direction),
+            None => self.used_in.push((record, vec![direction])),
+        }
+    }
+
+    /// Returns the requests and responses with the field, in words.
+    pub(super) fn uses(&self) -> String {
+        let uses = self.used_in.iter().map(|(record, directions)| {
+            let directions = directions.iter().map(|direction| match direction {
+                Direction::Request => "requests",
+                Direction::Reply => "responses",
+            });
+            let directions: Vec<&str> = directions.collect();
+            format!("{record} {}", directions.join(" and "))
+        });
+        uses.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl OldName {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::RefusedInRequests => "refused in requests",
+            Self::IgnoredInRequests => "ignored in requests",
+            Self::AbsentFromResponses => "absent from responses",
+        }
+    }
+}
+
+impl ChangeTable {
+    /// Returns the subject of all changes; `None` if the changes have several subjects.
+    pub(super) fn common_subject(&self) -> Option<&str> {
+        let (first, others) = self.rows.split_first()?;
+        let is_common = others.iter().all(|row| row.subject == first.subject);
+        is_common.then_some(first.subject.as_str())
+    }
+
+    /// Whether any row has advice.
+    pub(super) fn has_advice(&self) -> bool {
+        self.rows.iter().any(|row| !row.advice.is_empty())
     }
 }
 
@@ -269,16 +305,30 @@ impl Row {
             advice: inline_html(&change.advice),
         }
     }
+
+    /// Returns a row without a cell for advice. The advice about a new possibility only repeats the
+    /// possibility; other advice follows the summary.
+    fn optional(change: &Change) -> Self {
+        let row = Self::new(change);
+        let summary = if change.effect == Effect::NewlyPossible {
+            row.summary
+        } else {
+            format!("{} {}", row.summary, row.advice)
+        };
+        Self {
+            summary,
+            advice: String::new(),
+            ..row
+        }
+    }
 }
 
 impl EndedCode {
     fn new(code: &CodeName, change: &CodesChange, from: Label, to: Label) -> Self {
-        let successor = change
-            .successors
-            .iter()
-            .find(|successor| successor.ended == code.code);
-        let instead = match successor {
-            Some(successor) => format!("{}.", capitalised(&successor.advice)),
+        let list = List::ALL.iter().find(|list| list.name() == change.list);
+        let ended = list.and_then(|list| ended_codes::EndedCode::find(*list, &code.code));
+        let instead = match ended {
+            Some(ended) => ended.advice(),
             None => format!(
                 "{to} has no code in its place. Keep using {from} for records with this code."
             ),
@@ -288,14 +338,7 @@ impl EndedCode {
             name: code.name.clone(),
             fields: change.fields.clone(),
             instead: inline_html(&instead),
+            page: code_list_page(to, change.list),
         }
     }
-}
-
-/// Returns a clause as the beginning of a sentence.
-fn capitalised(clause: &str) -> String {
-    let mut chars = clause.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
 }

@@ -122,16 +122,13 @@ fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
 
 /// Returns advice about a check, with the other fields that the rule reads.
 fn check(rule: &RuleSummary) -> String {
-    let mut checked = "Send only values that follow this rule. Others are refused.".to_owned();
-    if let Some(instead) = value_in_place(rule.name) {
-        checked.push_str(&format!(" {instead}"));
-    }
+    let checked = value_in_place(rule.name).unwrap_or("Send only values that follow this rule.");
     match rule.reads.get(1..) {
         Some(others) if !others.is_empty() => format!(
             "{checked} The rule also reads {}.",
             listed(others.iter().copied())
         ),
-        Some(_) | None => checked,
+        Some(_) | None => checked.to_owned(),
     }
 }
 
