@@ -117,7 +117,7 @@ struct Noticed {
     message: String,
 }
 
-/// The page that a form is on, and what the page needs.
+/// The page that a form is on, with the data for rendering it.
 #[derive(Debug, Clone, Copy)]
 struct FormPage {
     /// The versions of the page; `None` if the reader selects them in the form.
@@ -272,6 +272,7 @@ fn with_pair(form_page: FormPage, (from, to): &(String, String)) -> Result<FormP
     })
 }
 
+/// Shows the page about a move, with an example of the kind of body in the query.
 fn show_move(
     state: &GatewayState,
     request: &HttpRequest,
@@ -459,13 +460,13 @@ impl Migrate {
 impl Outcome {
     fn new(sent: &Value, translation: Translation) -> Self {
         let (old, new) = marked::sides(sent, &translation);
-        let problem = |problem: adapter_kit::problems::ErrorEntry| {
+        let shown_problem = |problem: adapter_kit::problems::ErrorEntry| {
             let (code, field) = problem
                 .located
                 .map(|located| (located.code, located.field))
                 .unwrap_or_default();
-            // A note about the value, such as the code that takes its place, says more than the code
-            // of the problem.
+            // A note about the value, such as the code that replaces it, is more helpful than the
+            // general remedy for the problem.
             let note = translation.notices.iter().find(|note| note.path == field);
             let remedy = match (note, Code::ALL.iter().find(|known| known.name() == code)) {
                 (Some(note), Some(Code::UnknownCode)) => note.message.clone(),
@@ -496,7 +497,7 @@ impl Outcome {
                 value: truncated(&loss.value.to_string()),
                 why: loss.message,
             }),
-            problems: Rows::new(translation.problems, problem),
+            problems: Rows::new(translation.problems, shown_problem),
             notices: Rows::new(translation.notices, |notice| Noticed {
                 path: notice.path,
                 message: notice.message,
@@ -505,8 +506,8 @@ impl Outcome {
     }
 }
 
-/// Returns the page of the code list that a message leads to in the API; `None` if it leads to
-/// none.
+/// Returns the address of the page with the code list that a message names by its address in the
+/// API; `None` if the message names no list.
 fn code_list(version: Label, message: &str) -> Option<String> {
     let (_, list) = message.rsplit_once("/reference-data?field=")?;
     Some(format!(
@@ -516,6 +517,7 @@ fn code_list(version: Label, message: &str) -> Option<String> {
 }
 
 impl<T> Rows<T> {
+    /// Converts the first findings to rows with `row`.
     fn new<U>(all: Vec<U>, row: impl Fn(U) -> T) -> Self {
         Self {
             count: all.len(),
@@ -523,12 +525,13 @@ impl<T> Rows<T> {
         }
     }
 
+    /// Returns the number of findings without a row.
     fn more(&self) -> usize {
         self.count - self.rows.len()
     }
 }
 
-/// Describes the detected kind of a body.
+/// Describes the detected kind of a body; `None` if it was not detected.
 fn taken_for(body_kind: &BodyKind) -> Option<String> {
     let record = body_kind.record?.name();
     let what = match (body_kind.direction?, body_kind.purpose) {
