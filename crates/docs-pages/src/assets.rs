@@ -24,7 +24,7 @@ const SWAGGER_UI: [(&str, &str); 2] = [
     ("swagger-ui-bundle.js", JAVASCRIPT),
     ("swagger-ui.css", CSS),
 ];
-/// Our own files of the explorer.
+/// The files of the explorer that are not part of Swagger UI: name, media type and text.
 const EXPLORER: [(&str, &str, &str); 2] = [
     ("explorer.css", CSS, include_str!("explorer/explorer.css")),
     (
@@ -38,19 +38,22 @@ const SVG: &str = "image/svg+xml";
 /// The media type of scripts.
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// For addresses with a digest: one year, the customary maximum (RFC 9111, section 5.2.2.1; RFC
-/// 8246).
+/// `Cache-Control` for addresses with a digest: one year, the customary maximum (RFC 9111, section
+/// 5.2.2.1; RFC 8246).
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// For fixed addresses.
+/// `Cache-Control` for fixed addresses.
 const ONE_HOUR: &str = "public, max-age=3600";
-/// For an address with the digest of other content, for example from a server of another release.
+/// `Cache-Control` for an address with the digest of other content, for example from a server of
+/// another release.
 const REVALIDATE: &str = "no-cache";
 
+/// A file that pages load.
 struct Asset {
     media_type: &'static str,
     content: SharedContent,
 }
 
+/// All files, by name.
 static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
     let mut assets = BTreeMap::from([
         (style::NAME, Asset::new(CSS, style::CONTENT.clone())),
@@ -85,6 +88,7 @@ pub(super) fn resource() -> Resource {
     })
 }
 
+/// Returns the file that the path names, or status 404.
 fn answer(request: &HttpRequest) -> HttpResponse {
     let segment = |name| request.match_info().get(name).unwrap_or_default();
     match ASSETS.get(segment("name")) {

@@ -18,6 +18,7 @@ pub(super) fn resource(state: &GatewayState) -> Resource {
     read_only("/differences", answer)
 }
 
+/// Redirects to the page about the versions in the query, or returns status 404.
 fn redirect(query: &str, versions: &Versions) -> HttpResponse {
     match version_in(query, "from", versions).zip(version_in(query, "to", versions)) {
         Some((from, to)) => HttpResponse::SeeOther()

@@ -53,10 +53,12 @@ fn answer(
     let from = named(from)?;
     let to = named(to)?;
     let form = form(request);
+    // Each format has its own entry in the shared contents.
     let address = format!(
         "{} {form:?}",
         paths::differences(from.version.label, to.version.label)
     );
+    // There is no page about the move from a version to itself.
     let moves: Vec<_> = [(from.version.label, to.version.label)]
         .into_iter()
         .filter(|(from, to)| from != to)
@@ -69,7 +71,7 @@ fn answer(
             Form::Page => page_of(&difference.markdown(), &moves),
         }
     })?;
-    let data = |media_type| {
+    let data_headers = |media_type| {
         [
             (CONTENT_TYPE, media_type),
             (CACHE_CONTROL, "no-cache"),
@@ -79,8 +81,8 @@ fn answer(
         ]
     };
     let mut response = match form {
-        Form::Json => content.response(request, &data(JSON)),
-        Form::Markdown => content.response(request, &data(MARKDOWN)),
+        Form::Json => content.response(request, &data_headers(JSON)),
+        Form::Markdown => content.response(request, &data_headers(MARKDOWN)),
         Form::Page => shared_page(request, &content),
     };
     response

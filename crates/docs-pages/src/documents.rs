@@ -31,7 +31,7 @@ struct DocumentPage {
     /// This document in each version.
     versions: Vec<Link>,
     sections: Vec<Section>,
-    /// HTML from our own texts and from the code lists, whose entries are escaped.
+    /// HTML from the documents of the register and from the code lists, whose entries are escaped.
     body: String,
 }
 
@@ -83,6 +83,7 @@ fn answer(
     response.unwrap_or_else(|failure| failure.response_without_version().into())
 }
 
+/// Returns the page of a document or of a part of it. Each page is rendered once for all readers.
 fn page(
     state: &GatewayState,
     request: &HttpRequest,
@@ -100,7 +101,7 @@ fn page(
         page.map(String::into_bytes)
             .map_err(ApiError::UnwritablePage)
     })?;
-    // Commands use the address in the reader's request.
+    // In commands, the address of the reader's request replaces the one in the text.
     if !document.has_commands() {
         return Ok(shared_page(request, &content));
     }
@@ -110,6 +111,7 @@ fn page(
     Ok(tagged_page(request, page))
 }
 
+/// Returns the values of the page template for a rendered document.
 fn filled_in(
     state: &GatewayState,
     served: &Served,

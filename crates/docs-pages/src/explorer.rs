@@ -19,7 +19,7 @@ use super::assets;
 use crate::documents::{Link, navigation};
 use crate::page_location::{DocsLocation, html};
 
-/// The style of Swagger UI contains `data:` images.
+/// The content security policy of the page. The style of Swagger UI contains `data:` images.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// The name of the page.
@@ -41,7 +41,7 @@ struct Explorer {
 /// Returns the resources of a version: a redirect to the page, and the files of the page.
 pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
     let to = format!("{}/", paths::documentation(label));
-    let lead = move || {
+    let redirect = move || {
         let reply = HttpResponse::PermanentRedirect()
             .insert_header((LOCATION, to.clone()))
             .finish();
@@ -55,11 +55,12 @@ pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
         )
     };
     [
-        read_only(&format!("/{label}"), lead),
+        read_only(&format!("/{label}"), redirect),
         read_only(&format!("/{label}/{{file:.*}}"), file),
     ]
 }
 
+/// Returns the page, or another file by its name.
 fn answer(
     state: &GatewayState,
     label: Label,
@@ -93,9 +94,9 @@ fn answer(
 }
 
 /// Replaces the names of files in the page by addresses with digests.
-fn with_addresses(page: String) -> String {
-    assets::addresses().fold(page, |page, (name, address)| {
-        let address = format!("\"{address}\"");
-        page.replace(&format!("\"./{name}\""), &address)
-    })
+fn with_addresses(mut page: String) -> String {
+    for (name, address) in assets::addresses() {
+        page = page.replace(&format!("\"./{name}\""), &format!("\"{address}\""));
+    }
+    page
 }

@@ -34,6 +34,7 @@ struct Index {
     origin: &'static str,
 }
 
+/// A served version in the list.
 struct Listed {
     label: Label,
     tags: Vec<Tag>,
@@ -49,6 +50,7 @@ struct Removed {
     since: String,
 }
 
+/// A short text about the state of a version, with its style class.
 struct Tag {
     class: &'static str,
     text: &'static str,
@@ -87,6 +89,7 @@ fn answer(
     Ok(tagged_page(request, page))
 }
 
+/// Returns the values of the page template.
 fn index(versions: &Versions, newest: Label) -> Index {
     let is_released = |served: &&Served| served.version.publication.status == Status::Released;
     let usual = versions
@@ -141,14 +144,16 @@ fn links(label: Label) -> Vec<Link> {
         .collect()
 }
 
+/// Returns the address of the explorer of a version.
 fn explorer(label: Label) -> String {
     format!("{}/", paths::documentation(label))
 }
 
+/// Returns the entry of a version in the list: its state, dates and links.
 fn listed(version: &ApiVersion, newest: Label) -> Listed {
     let label = version.label;
     let publication = &version.publication;
-    let state = match publication.status {
+    let status = match publication.status {
         Status::Released => Tag {
             class: "tag-good",
             text: "released",
@@ -162,13 +167,17 @@ fn listed(version: &ApiVersion, newest: Label) -> Listed {
         class: "tag-plain",
         text: "newest",
     });
-    let ends = publication.deprecated_on.map(|_| Tag {
+    let is_deprecated = publication.deprecated_on.map(|_| Tag {
         class: "tag-change",
         text: "deprecated",
     });
     Listed {
         label,
-        tags: [state].into_iter().chain(is_newest).chain(ends).collect(),
+        tags: [status]
+            .into_iter()
+            .chain(is_newest)
+            .chain(is_deprecated)
+            .collect(),
         since: publication.since.map(day),
         deprecated_on: publication.deprecated_on.map(day),
         sunset_on: publication.sunset_on.map(day),

@@ -128,10 +128,10 @@ pub fn configure(
 
 /// Configures only the files that pages load, for a listener without documents.
 pub fn configure_files(config: &mut ServiceConfig) {
-    let missing =
+    let not_found =
         || HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version());
     let scope = web::scope(paths::DOCS).service(assets::resource());
-    config.service(scope.default_service(web::to(move || std::future::ready(missing()))));
+    config.service(scope.default_service(web::to(move || std::future::ready(not_found()))));
 }
 
 /// Serves the style sheet at a fixed address.

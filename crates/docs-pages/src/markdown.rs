@@ -52,7 +52,7 @@ pub(super) struct Block {
 /// Maps the target of a link in the text to an address; `None` if the page must not link to it.
 pub(super) type Links<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Identifiers that the page templates use.
+/// Anchors that are not available to headings, because the page templates use them.
 const RESERVED: [&str; 3] = ["main", "search", "version"];
 
 /// Renders a text.
@@ -67,8 +67,9 @@ pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>
     });
     let events: Vec<Event<'_>> = TextMergeStream::new(parser).collect();
     let mut renderer = Renderer::new(wording, links, heading_anchors(&events));
-    for (at, event) in events.iter().enumerate() {
-        renderer.pass(event, events.get(at + 1..).unwrap_or_default());
+    for (position, event) in events.iter().enumerate() {
+        let following = events.get(position + 1..).unwrap_or_default();
+        renderer.pass(event, following);
     }
     renderer.finish()
 }
@@ -76,25 +77,23 @@ pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>
 /// Returns a unique anchor for each heading, in order.
 fn heading_anchors(events: &[Event<'_>]) -> Vec<String> {
     let mut taken = BTreeSet::from(RESERVED.map(str::to_owned));
-    let headings = events
-        .iter()
-        .enumerate()
-        .filter(|(_, event)| matches!(event, Event::Start(Tag::Heading { .. })));
-    headings
-        .map(|(at, _)| {
-            let slug = slug(&text_until(
-                events.get(at + 1..).unwrap_or_default(),
-                |end| matches!(end, TagEnd::Heading(_)),
-            ));
-            let mut anchor = slug.clone();
-            let mut repeated = 0;
-            while !taken.insert(anchor.clone()) {
-                repeated += 1;
-                anchor = format!("{slug}-{repeated}");
-            }
-            anchor
-        })
-        .collect()
+    let mut anchors = Vec::new();
+    for (position, event) in events.iter().enumerate() {
+        if !matches!(event, Event::Start(Tag::Heading { .. })) {
+            continue;
+        }
+        let following = events.get(position + 1..).unwrap_or_default();
+        let title = text_until(following, |end| matches!(end, TagEnd::Heading(_)));
+        let slug = slug(&title);
+        let mut anchor = slug.clone();
+        let mut repeated = 0;
+        while !taken.insert(anchor.clone()) {
+            repeated += 1;
+            anchor = format!("{slug}-{repeated}");
+        }
+        anchors.push(anchor);
+    }
+    anchors
 }
 
 /// Returns the plain text up to the end of an element.
@@ -113,13 +112,18 @@ fn text_until(events: &[Event<'_>], is_end: impl Fn(&TagEnd) -> bool) -> String 
         .collect()
 }
 
+/// The state of rendering a text, event by event.
 struct Renderer<'a> {
+    /// The names of the version; `None` if names are kept as in the text.
     wording: Option<&'a Wording>,
     links: Links<'a>,
+    /// The events of the page so far.
     written: Vec<Event<'a>>,
     /// The anchors of the following headings.
     headings: std::vec::IntoIter<String>,
+    /// The anchors that are in use.
     taken: BTreeSet<String>,
+    /// Whether the passage is marked to keep its names.
     is_as_written: bool,
     /// Whether the section is about an endpoint that the version does not have.
     is_about_others: bool,
@@ -170,6 +174,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
+    /// Returns the page as HTML, with its sections and blocks.
     fn finish(self) -> Rendered {
         let mut html = String::new();
         pulldown_cmark::html::push_html(&mut html, self.written.into_iter());
@@ -181,6 +186,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
+    /// Adds HTML to the page.
     fn write(&mut self, html: impl Into<CowStr<'a>>) {
         self.written.push(Event::Html(html.into()));
     }
@@ -193,6 +199,7 @@ impl<'a> Renderer<'a> {
         self.wording.filter(|_| !is_as_written)
     }
 
+    /// Handles the next event. `following` are the events after it.
     fn pass(&mut self, event: &Event<'_>, following: &[Event<'_>]) {
         match event {
             Event::Start(tag) => self.start(tag, following),
@@ -334,11 +341,12 @@ impl<'a> Renderer<'a> {
     /// Starts a row. A row that begins with a code, a name or a status code gets an anchor.
     fn start_row(&mut self, following: &[Event<'_>]) {
         self.flush();
-        let named = following
+        // The first event starts the first cell.
+        let first_content = following
             .iter()
             .skip(1)
             .find(|event| !matches!(event, Event::Start(_)));
-        let anchor = match named {
+        let anchor = match first_content {
             Some(Event::Code(code)) => Some(slug(
                 &self
                     .words()
@@ -417,6 +425,8 @@ impl<'a> Renderer<'a> {
         }
     }
 
+    /// Ends a heading, which begins a section. If the version does not have the endpoint in the
+    /// heading, a note says so.
     fn end_heading(&mut self, level: HeadingLevel) {
         self.written.push(Event::End(TagEnd::Heading(level)));
         self.heading = None;
@@ -449,6 +459,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
+    /// Adds the text of the row as a block, with the anchor of the row or of the section.
     fn end_row(&mut self) {
         let text = std::mem::take(&mut self.text).trim().to_owned();
         let (anchor, title) = match self.table.as_mut().and_then(Table::end_row) {
@@ -496,7 +507,8 @@ pub(super) fn inline_html(markdown: &str) -> String {
 /// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     let mut html = String::new();
-    pulldown_cmark::html::push_html(&mut html, [Event::Text(text.to_owned().into())].into_iter());
+    let event = Event::Text(text.to_owned().into());
+    pulldown_cmark::html::push_html(&mut html, std::iter::once(event));
     html
 }
 

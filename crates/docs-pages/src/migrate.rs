@@ -221,6 +221,7 @@ fn with_pair(form_page: FormPage, (from, to): &(String, String)) -> Result<FormP
     })
 }
 
+/// Shows the page about a move, with an example of the kind of body in the query.
 fn show_move(
     state: &GatewayState,
     request: &HttpRequest,

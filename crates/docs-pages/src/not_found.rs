@@ -137,6 +137,7 @@ pub fn no_settings_page(request: &impl HttpMessage) -> Option<HttpResponse> {
     })
 }
 
+/// Returns the page for an error with this status.
 fn error_page(status: StatusCode, pages: ListenerPages) -> HttpResponse {
     let (title, text) = match status {
         StatusCode::NOT_FOUND => (

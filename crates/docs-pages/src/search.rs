@@ -84,6 +84,7 @@ pub(super) fn resource(state: &GatewayState, settings: SettingsLink) -> Resource
     })
 }
 
+/// Returns the page with the results of the query, in the version of the query or else the newest.
 async fn answer(
     state: GatewayState,
     indexes: Indexes,
@@ -114,6 +115,7 @@ async fn answer(
     }
 }
 
+/// Searches the documents of a version, and returns the values of the page template.
 fn search(
     state: &GatewayState,
     indexes: &Indexes,
@@ -122,8 +124,10 @@ fn search(
     query: String,
 ) -> Search {
     let label = served.version.label;
-    let make = || Index::new(served, state.versions, state.lists, settings);
-    let index = indexes.get(&label).map(|index| index.get_or_init(make));
+    let new_index = || Index::new(served, state.versions, state.lists, settings);
+    let index = indexes
+        .get(&label)
+        .map(|index| index.get_or_init(new_index));
     let found = index.map(|index| index.find(&query)).unwrap_or_default();
     let renamed = index
         .map(|index| index.find_renamed(&query))

@@ -43,6 +43,7 @@ pub(super) fn resource(state: &GatewayState, translations: &ConcurrencyLimit) ->
     )
 }
 
+/// Returns the translation of the body in the request, within the limits of the client's address.
 async fn answer(
     state: GatewayState,
     translations: ConcurrencyLimit,
@@ -126,6 +127,7 @@ impl<'a> TranslationRequest<'a> {
     }
 }
 
+/// Reads the values of a translation request, and collects their problems.
 struct Reading<'a> {
     sent: &'a Value,
     versions: &'static Versions,
@@ -133,6 +135,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
+    /// Adds a problem of a key. Always returns `None`.
     fn refuse<T>(&mut self, key: &'static str, code: Code, fault: impl Into<String>) -> Option<T> {
         let located = Some(Located {
             code: code.name(),
@@ -152,6 +155,7 @@ impl<'a> Reading<'a> {
         self.sent.get(key).filter(|value| !value.is_null())
     }
 
+    /// Returns the served version that a key names.
     fn version(&mut self, key: &'static str) -> Option<&'static Served> {
         let labels: Vec<String> = self
             .versions
@@ -173,6 +177,7 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Returns the body to translate, or a list of bodies of up to the size of a page.
     fn data(&mut self) -> Option<&'a Value> {
         let Some(data) = self.value("data") else {
             return self.refuse("data", Code::Blank, "cannot be blank");
@@ -191,6 +196,7 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Returns the choice in an optional key. An unknown word is a problem.
     fn word<T: FromStr<Err = InvalidChoice>>(&mut self, key: &'static str) -> Option<T> {
         let value = self.value(key)?;
         match value.as_str().unwrap_or_default().parse() {

@@ -24,7 +24,7 @@ struct Written {
     title: String,
     /// Links to the pages about moves that the text is about.
     moves: Vec<Link>,
-    /// HTML from our own text, without any input from clients.
+    /// HTML from a text of the program, without any input from clients.
     body: String,
 }
 
@@ -42,6 +42,7 @@ pub(super) fn resource(state: &GatewayState) -> Resource {
     )
 }
 
+/// Returns the page of a document about a version, rendered once for all readers.
 fn answer(
     state: &GatewayState,
     request: &HttpRequest,

@@ -35,7 +35,7 @@ pub enum SealError {
     Unwritable(#[source] serde_json::Error),
 }
 
-/// What a cursor is for. A cursor opens only in the scope in which it was sealed.
+/// What a cursor is for. A cursor is sealed for a scope, and opens only there.
 #[derive(Debug, Clone, Copy)]
 pub struct CursorScope<'a> {
     /// The UKPRN of the provider.
@@ -73,7 +73,7 @@ impl CursorKey {
             .map_or(Self(None), |()| Self::new(&bytes))
     }
 
-    /// A cursor: the position at which a client continues, sealed for a scope.
+    /// A cursor: the position from where a client continues, sealed for a scope.
     ///
     /// # Errors
     ///

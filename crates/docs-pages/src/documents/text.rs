@@ -136,7 +136,7 @@ pub(crate) fn rendered(
         (Document::Lists, Some(name)) => lists::list(name, version, versions, codes)?,
         (Document::Funding, _) => funding(version, codes),
     };
-    // A document that is generated for a version already has its names.
+    // A document that is generated for a version has the names of the version already.
     let wording = document
         .file()
         .map(|_| Wording::new(served, versions, *WRITTEN_LABEL));
@@ -147,7 +147,7 @@ pub(crate) fn rendered(
     ))
 }
 
-/// The version in the commands of the guide.
+/// The version in the commands of the guide, as in `/api/<version>/trainees`.
 static WRITTEN_LABEL: LazyLock<Label> = LazyLock::new(|| {
     let (_, rest) = GUIDE
         .split_once(&format!("{}/", paths::API))
@@ -156,25 +156,30 @@ static WRITTEN_LABEL: LazyLock<Label> = LazyLock::new(|| {
     rest.split_at(end).0.parse().unwrap_or(Label::release(0, 0))
 });
 
-/// Returns the text of a file as shown on a page.
+/// Returns the text of a file as shown on a page: without the passages for the file only, and with
+/// the passages for the page only.
 fn for_page(markdown: &str) -> String {
-    const FILE: (&str, &str) = ("<!-- file -->", "<!-- /file -->");
-    const PAGE: (&str, &str) = ("<!-- page:", "-->");
-    let mut parts = markdown.split(FILE.0);
-    let first = parts.next().unwrap_or_default().to_owned();
-    let text = parts.fold(first, |text, part| {
-        text + part.split_once(FILE.1).map_or("", |(_, after)| after)
-    });
-    let mut parts = text.split(PAGE.0);
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| {
-        let (shown, after) = part.split_once(PAGE.1).unwrap_or((part, ""));
-        text + shown.trim_end() + after
-    })
+    const FILE_START: &str = "<!-- file -->";
+    const FILE_END: &str = "<!-- /file -->";
+    const PAGE_START: &str = "<!-- page:";
+    const PAGE_END: &str = "-->";
+    let mut parts = markdown.split(FILE_START);
+    let mut without_file = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        without_file += part.split_once(FILE_END).map_or("", |(_, after)| after);
+    }
+    let mut parts = without_file.split(PAGE_START);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (shown, after) = part.split_once(PAGE_END).unwrap_or((part, ""));
+        text += shown.trim_end();
+        text += after;
+    }
+    text
 }
 
-/// The first cells of the rows of the problems document about names and codes of other versions. If
-/// several rows begin with a cell, the first one has its anchor.
+/// The first cells of the rows about names and codes of other versions, in the document of
+/// problems. If several rows begin with the same cell, only the first one gets links.
 const ABOUT_OTHER_VERSIONS: [&str; 4] = [
     "`other_versions_name`",
     "`unknown_name`",
@@ -196,12 +201,14 @@ fn with_moves(markdown: &str, label: Label, versions: &Versions) -> String {
         links.join(", ")
     );
     let mut text = String::with_capacity(markdown.len());
+    // The first cells whose rows have not been found yet.
     let mut cells = ABOUT_OTHER_VERSIONS.to_vec();
     for line in markdown.lines() {
-        let rows = cells.len();
+        let cells_before = cells.len();
         cells.retain(|cell| !line.starts_with(&format!("| {cell} |")));
+        let is_wanted_row = cells.len() < cells_before;
         match line.strip_suffix(" |") {
-            Some(row) if cells.len() < rows => text.push_str(&format!("{row}{links}")),
+            Some(row) if is_wanted_row => text.push_str(&format!("{row}{links}")),
             Some(_) | None => text.push_str(line),
         }
         text.push('\n');

@@ -7,13 +7,14 @@ pub(super) struct Table {
     columns_about_others: Vec<bool>,
     is_in_body: bool,
     column: usize,
-    /// The anchor of the row and the text of its first cell.
+    /// The anchor of the row and the text of its first cell; `None` for a row without an anchor.
     row: Option<(String, String)>,
+    /// The end tag of the open cell.
     end: &'static str,
 }
 
 impl Table {
-    /// Whether names are kept, because the column is about other versions.
+    /// Whether the names in the current cell are kept, because its column is about other versions.
     pub(super) fn is_as_written(&self) -> bool {
         self.is_in_body && self.columns_about_others.get(self.column) == Some(&true)
     }

@@ -39,6 +39,7 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     changes
 }
 
+/// Returns the change of an endpoint between two versions; `None` if there is nothing to report.
 fn change(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let label = to.label;
     let (kind, words) = match (
@@ -87,6 +88,7 @@ fn instead(other: Option<Endpoint>) -> String {
     )
 }
 
+/// Returns the method and the path, with a space that does not break lines.
 fn named(endpoint: Endpoint) -> String {
     let method = match endpoint.method() {
         Method::Get => "GET",

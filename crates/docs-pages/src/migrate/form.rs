@@ -40,6 +40,7 @@ impl KindChoice {
         }
     }
 
+    /// A request for a record in a trainee, such as a placement.
     fn nested<R: WireNested>() -> Self {
         Self::new(
             R::NAME,
@@ -99,6 +100,7 @@ static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
     choices
 });
 
+/// The kind of body of requests for a record.
 const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
     BodyKind {
         record: Some(record),
@@ -206,8 +208,8 @@ impl Form {
         self.value(field).parse().ok()
     }
 
-    /// Returns the request that the form describes; `None` if a field is invalid. Records the
-    /// faults.
+    /// Returns the request that the form describes. If fields are invalid, adds their faults to the
+    /// form and returns `None`.
     pub(super) fn translation_request(
         &mut self,
         versions: &'static Versions,
@@ -237,6 +239,8 @@ impl Form {
         })
     }
 
+    /// Returns the served version in a field. If there is none, adds a fault that begins with
+    /// `wanted`.
     fn version(
         &mut self,
         field: FormField,
@@ -254,6 +258,7 @@ impl Form {
         found
     }
 
+    /// Parses the body. `Err` is the fault of the field.
     fn body(&self) -> Result<Value, String> {
         let text = self.value(FormField::Body);
         if is_absent(text) {
@@ -266,8 +271,8 @@ impl Form {
             .map_err(|error| format!("The body is not valid JSON: {error}"))
     }
 
-    /// Returns the options for a version, newest first. The version in the field is selected, or
-    /// else `otherwise`.
+    /// Returns the options for a version, newest first. The version in the field is selected; if
+    /// the field has no served version, `otherwise` is selected.
     pub(super) fn versions(
         &self,
         field: FormField,

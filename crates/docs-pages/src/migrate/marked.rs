@@ -10,8 +10,8 @@ use version_tools::translate::Translation;
 
 /// Maximum number of lines shown of one body.
 const MAX_LINES: usize = 3_000;
-/// Maximum number of bytes shown of one body. The page stays in memory until the client has
-/// received it.
+/// Maximum number of bytes shown of one body. There is a limit because the whole page stays in
+/// memory until the client has received it.
 const MAX_SHOWN_BYTES: usize = 65_536;
 
 /// A line of a body.
@@ -56,7 +56,7 @@ pub(super) struct Marked {
     pub(super) more: usize,
 }
 
-/// Returns the body as sent and as translated.
+/// Returns the lines of the body as sent and as translated, with notes about the changes.
 pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked) {
     let to = translation.to;
     let mut old = Notes::default();
@@ -93,11 +93,12 @@ pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked)
     (written(sent, &old), written(&translation.data, &new))
 }
 
-/// The notes for each path.
+/// The most serious change and the notes for each path.
 #[derive(Debug, Default)]
 struct Notes(BTreeMap<String, (Option<Mark>, Vec<String>)>);
 
 impl Notes {
+    /// Adds a note to a path, unless the path has the same note already.
     fn add(&mut self, path: &str, mark: Mark, note: String) {
         let (worst, notes) = self.0.entry(path.to_owned()).or_default();
         *worst = (*worst).max(Some(mark));
@@ -160,6 +161,7 @@ impl BodyPosition {
         }
     }
 
+    /// Returns the path of a position that can have notes; `None` for the other positions.
     fn path(&self) -> Option<&str> {
         match self {
             Self::Data(at) | Self::Inside(at) => Some(at),
@@ -229,6 +231,7 @@ fn written(body: &Value, notes: &Notes) -> Marked {
     writer.marked
 }
 
+/// Writes the lines of a body, up to the limits.
 struct Writer<'a> {
     notes: &'a Notes,
     marked: Marked,
@@ -236,12 +239,13 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// Adds a line with an indentation of `depth` steps, or counts it as not shown.
     fn line(&mut self, depth: usize, text: &str, mark: Option<Mark>, notes: Vec<String>) {
         let bytes = 2 * depth + text.len();
-        let has_room =
+        let fits =
             self.marked.lines.len() < MAX_LINES && self.shown_bytes + bytes <= MAX_SHOWN_BYTES;
         // The shown lines are the beginning of the body, without gaps.
-        if has_room && self.marked.more == 0 {
+        if fits && self.marked.more == 0 {
             self.shown_bytes += bytes;
             let text = format!("{}{text}", "  ".repeat(depth));
             self.marked.lines.push(Line { text, mark, notes });

@@ -129,7 +129,8 @@ impl Entry {
         }
     }
 
-    /// Returns the score of the entry; `None` if it lacks a word.
+    /// Returns the score of the entry: words count more in the title than in the text, and the
+    /// whole query counts extra. `None` if the entry lacks a word.
     fn score(&self, query: &str, words: &[&str]) -> Option<u32> {
         let mut score = 0;
         for word in words {
@@ -168,10 +169,11 @@ impl Entry {
     pub(super) fn excerpt(&self, query: &str) -> Excerpt {
         let query = query.to_lowercase();
         let candidates = [query.trim()].into_iter().chain(query.split_whitespace());
-        let at = candidates
+        // The whole query is preferred, then its first word in the text.
+        let range = candidates
             .filter(|word| !word.is_empty())
             .find_map(|word| find_ignoring_case(&self.text, word));
-        let (start, end) = at.unwrap_or((0, 0));
+        let (start, end) = range.unwrap_or((0, 0));
         let (before, rest) = self
             .text
             .split_at_checked(start)
@@ -181,11 +183,11 @@ impl Entry {
             .char_indices()
             .rev()
             .nth(EXCERPT_CHARS)
-            .map_or(0, |(at, _)| at);
+            .map_or(0, |(position, _)| position);
         let until = after
             .char_indices()
             .nth(EXCERPT_CHARS)
-            .map_or(after.len(), |(at, _)| at);
+            .map_or(after.len(), |(position, _)| position);
         let dots = |is_cut: bool| if is_cut { "… " } else { "" };
         Excerpt {
             before: format!(
@@ -208,26 +210,22 @@ impl Entry {
 fn find_ignoring_case(text: &str, word: &str) -> Option<(usize, usize)> {
     text.char_indices().find_map(|(start, _)| {
         let rest = text.get(start..)?;
-        let mut lower = rest
-            .char_indices()
-            .flat_map(|(at, c)| c.to_lowercase().map(move |c| (at + c_len(rest, at), c)));
-        let mut end = 0;
+        // The lower-case characters, each with the end of its original character: one character can
+        // have several in lower case.
+        let mut lower = rest.char_indices().flat_map(|(position, character)| {
+            let end = position + character.len_utf8();
+            character.to_lowercase().map(move |lower| (end, lower))
+        });
+        let mut match_end = 0;
         for wanted in word.chars() {
-            let (at, c) = lower.next()?;
-            if c != wanted {
+            let (end, character) = lower.next()?;
+            if character != wanted {
                 return None;
             }
-            end = at;
+            match_end = end;
         }
-        Some((start, start + end))
+        Some((start, start + match_end))
     })
-}
-
-/// Returns the length of the character at a byte position, in bytes.
-fn c_len(text: &str, at: usize) -> usize {
-    text.get(at..)
-        .and_then(|rest| rest.chars().next())
-        .map_or(0, char::len_utf8)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(super) struct SearchPage {
     /// The group of the page, shown after its title.
     pub(super) kind: &'static str,
     pub(super) title: String,
-    /// What a reader finds there, in the words of a search.
+    /// A description of the page, in words that readers may search for.
     pub(super) text: String,
 }
 

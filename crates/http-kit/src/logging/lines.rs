@@ -93,7 +93,7 @@ fn json(timestamp: impl fmt::Display, record: &Record<'_>) -> Result<Vec<u8>, se
     Ok(line)
 }
 
-/// A JSON line to which the key-values of a record are added.
+/// A JSON line; the key-values of a record are added to it.
 struct Object<'a, M>(&'a mut M);
 
 impl<'kvs, M: SerializeMap> VisitSource<'kvs> for Object<'_, M> {

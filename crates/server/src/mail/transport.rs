@@ -18,7 +18,7 @@ use percent_encoding::percent_decode_str;
 
 /// The time limit for connecting to the mail server.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// The time limit for sending one mail. It is shorter than the time for which a server claims a
+/// The time limit for sending one mail. It is shorter than a server's claim to a
 /// mail, so no other server sends the mail too.
 const SEND_TIME: Duration = Duration::from_secs(30);
 /// Tells mail programs not to answer automatically (RFC 3834, section 5).

@@ -121,7 +121,7 @@ impl SecretCookie {
         &self.text
     }
 
-    /// The digest under which the database stores the session.
+    /// The digest of the secret; the database finds the session by it.
     pub(crate) fn digest(&self) -> SecretDigest {
         SecretDigest::from_text(&self.text)
     }
