@@ -167,6 +167,12 @@ impl MovePage {
         self.states.iter().any(|state| state.end.is_some())
     }
 
+    /// Whether the form for the next body stands below the problems of the last one.
+    fn has_correction(&self) -> bool {
+        let outcome = self.outcome.as_ref();
+        outcome.is_some_and(|outcome| outcome.problems.count > 0)
+    }
+
     /// Whether the reader sent a body.
     fn is_answer(&self) -> bool {
         self.outcome.is_some() || !self.form.faults.is_empty()
