@@ -286,11 +286,23 @@ fn notes_do_not_repeat_a_problem() {
 }
 
 #[test]
-fn remaining_steps_follow_the_problems() {
+fn correction_and_remaining_steps_follow_the_problems() {
     let register = Register::start();
     let page = result(&register, "update", BODY_WITH_ENDED_CODE);
     let (_, after_problems) = page.split_once("<h2 id=\"problems\">").unwrap();
-    let next = after_problems.split("<h2 ").nth(1).unwrap();
+    let sections: Vec<&str> = after_problems.split("<h2 ").collect();
+    let [_, correction, next, ..] = sections.as_slice() else {
+        panic!("{after_problems}");
+    };
+    assert!(
+        correction.starts_with("id=\"convert\">Correction of your body</h2>"),
+        "{correction}"
+    );
+    assert!(
+        correction.contains("name=\"body\"") && correction.contains("training_route"),
+        "{correction}"
+    );
+    assert_eq!(page.matches("name=\"body\"").count(), 1);
     assert!(
         next.starts_with("id=\"steps\">What else to do</h2>"),
         "{next}"
