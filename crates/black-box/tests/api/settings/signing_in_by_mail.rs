@@ -95,11 +95,15 @@ fn forms_for_links_are_limited_by_address() {
     let browser = Browser::new(&register);
     let page = browser.open("/settings/sign-in").is(200);
     let form = [("form_token", form_token_of(&page)), ("email", EMAIL)];
-    let statuses: Vec<u16> = (0..60)
-        .map(|_| browser.send_form(PATH, &form).status)
-        .collect();
-    assert_eq!(statuses[..59], [200; 59]);
-    assert_eq!(statuses[59], 429);
+    for _ in 0..59 {
+        browser.send_form(PATH, &form).is(200);
+    }
+    // A slow machine regains a form or two meanwhile.
+    let limited = (0..120)
+        .map(|_| browser.send_form(PATH, &form))
+        .find(|page| page.status == 429)
+        .unwrap();
+    assert!(limited.header("retry-after").is_some());
 }
 
 #[test]
