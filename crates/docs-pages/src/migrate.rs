@@ -275,6 +275,7 @@ async fn answer(
         today: state.store.now().date_naive(),
         lists: state.lists,
     };
+    let origin = state.proxies.origin(&request);
     let work = move || {
         // The work holds the permit, because it continues after the client has disconnected.
         let _held = &permit;
@@ -290,7 +291,7 @@ async fn answer(
                  body,
              }| {
                 let translation = translate(&body, from, to, &body_kind, context);
-                Outcome::new(&body, translation, to, context.lists)
+                Outcome::new(&body, translation, to, context.lists, &origin)
             },
         );
         let status = if outcome.is_some() {

@@ -53,14 +53,14 @@ fn change(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<Chan
                 "deprecated in {label} from {}; removed in {}{}",
                 day(deprecation.since),
                 deprecation.removed_in,
-                instead(to.endpoints.replacement(endpoint))
+                instead(endpoint, to.endpoints.replacement(endpoint))
             ),
         ),
         (true, false, _) => (
             ChangeKind::Removed,
             format!(
                 "not in {label}{}",
-                instead(to.endpoints.counterpart(endpoint))
+                instead(endpoint, to.endpoints.counterpart(endpoint))
             ),
         ),
         (false, true, None) => (
@@ -81,11 +81,17 @@ fn change(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<Chan
 }
 
 /// Returns the end of a sentence that names the endpoint to use instead.
-fn instead(other: Option<Endpoint>) -> String {
-    other.map_or_else(
-        || "; no endpoint replaces it".to_owned(),
-        |other| format!("; use {} instead", named(other)),
-    )
+fn instead(endpoint: Endpoint, other: Option<Endpoint>) -> String {
+    let Some(other) = other else {
+        return "; no endpoint replaces it".to_owned();
+    };
+    let record = |endpoint: Endpoint| endpoint.row().request.map(|request| request.record);
+    let same_body = if record(endpoint).is_some() && record(endpoint) == record(other) {
+        " with the same body"
+    } else {
+        ""
+    };
+    format!("; use {}{same_body} instead", named(other))
 }
 
 /// Returns the method and the path, with a space that does not break lines.

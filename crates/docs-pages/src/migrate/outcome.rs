@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use adapter_kit::body_kind::{Direction, Purpose};
 use adapter_kit::problems::ErrorEntry;
 use adapter_kit::read::client_text::truncated;
-use adapter_kit::{Label, Served, reference};
+use adapter_kit::{ApiVersion, Label, Served, reference};
 use domain::{Code, List, Lists};
+use http_kit::requests::methods::methods;
 use serde_json::Value;
 use version_tools::translate::{BodyKind, Finding, Translation};
 
-use super::code_list_page;
 use super::marked::{self, Marked};
+use super::{code_list_page, example};
 use crate::markdown::inline_html;
 
 /// Maximum number of rows in a table or list of findings.
@@ -32,6 +33,8 @@ pub(super) struct Outcome {
     pub(super) problems: Rows<Problem>,
     /// The notes that no shown problem contains.
     pub(super) notices: Rows<Noticed>,
+    /// The command with which the target version checks the body; `None` for a response.
+    pub(super) check: Option<String>,
 }
 
 /// The first rows of findings, and the total number.
@@ -98,7 +101,14 @@ pub(super) struct Noticed {
 }
 
 impl Outcome {
-    pub(super) fn new(sent: &Value, translation: Translation, to: &Served, lists: &Lists) -> Self {
+    /// Describes the translation of a body. `origin` is the address of the register for commands.
+    pub(super) fn new(
+        sent: &Value,
+        translation: Translation,
+        to: &Served,
+        lists: &Lists,
+        origin: &str,
+    ) -> Self {
         let (old, new) = marked::sides(sent, &translation);
         let mut problems = ProblemRows {
             to,
@@ -120,6 +130,7 @@ impl Outcome {
             from: translation.from,
             to: translation.to,
             taken_for: taken_for(&translation.body_kind),
+            check: check_command(origin, to.version, translation.body_kind),
             old,
             new,
             plain: format!("{:#}", translation.data),
@@ -219,6 +230,28 @@ impl<T> Rows<T> {
     pub(super) fn more(&self) -> usize {
         self.count - self.rows.len()
     }
+}
+
+/// Returns the command with which a version checks a request without storing anything; `None` for a
+/// response.
+fn check_command(origin: &str, version: &ApiVersion, kind: BodyKind) -> Option<String> {
+    if kind.direction != Some(Direction::Request) {
+        return None;
+    }
+    let endpoint = example::endpoint(version, kind)?;
+    let method = methods(endpoint.method()).last()?;
+    let mut path = String::new();
+    for part in endpoint.path().split_inclusive('/') {
+        match part.strip_prefix('{') {
+            Some(name) => path.push_str(&name.replace('}', "").to_uppercase()),
+            None => path.push_str(part),
+        }
+    }
+    Some(format!(
+        "curl -i -X {method} {origin}{}{path} \\\n  -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: \
+         application/json' \\\n  -H 'Prefer: validate-only, handling=strict' -d @body.json",
+        version.label.base_path()
+    ))
 }
 
 /// Describes the detected kind of a body.

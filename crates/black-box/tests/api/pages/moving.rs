@@ -362,6 +362,30 @@ fn dry_run_step_states_the_status_of_the_answers() {
 }
 
 #[test]
+fn result_has_the_command_that_checks_the_body() {
+    let register = Register::start();
+    let (_, newest) = oldest_and_newest();
+    let base = newest.label.base_path();
+    for (kind, method, path) in [
+        ("create", "POST", "/trainees"),
+        ("update", "PATCH", "/trainees/TRAINEE_ID"),
+    ] {
+        let page = result(
+            &register,
+            kind,
+            "{\"data\": {\"email\": \"a@example.com\"}}",
+        );
+        let command = format!("<pre><code>curl -i -X {method} http://");
+        let (_, command) = page.split_once(&command).unwrap();
+        let (command, _) = command.split_once("</code>").unwrap();
+        assert!(command.contains(&format!("{base}{path} \\\n")), "{command}");
+        assert!(command.contains("Prefer: validate-only"), "{command}");
+    }
+    let reply = result(&register, "reply", "{\"data\": {\"trn\": \"1234567\"}}");
+    assert!(!reply.contains("curl -i"), "{reply}");
+}
+
+#[test]
 fn steps_are_check_boxes_with_labels() {
     let register = Register::start();
     for (from, to) in pairs() {
@@ -391,7 +415,7 @@ fn deprecated_endpoint_has_its_date_and_successor() {
             for words in [
                 deprecation.since.format("%-d %B %Y").to_string(),
                 format!("removed in {}", deprecation.removed_in),
-                successor.path().to_owned(),
+                format!("{} with the same body instead", successor.path()),
             ] {
                 assert!(row.contains(&words), "{words} in {row}");
             }
