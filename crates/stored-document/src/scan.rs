@@ -1,5 +1,5 @@
 //! Scans a document in the exact form written by this program, in one pass. The scan validates all
-//! values and stores their positions. [`Stored::stored`] parses a value on access. Replies copy
+//! values and stores their JSON. [`Stored::stored`] parses a value on access. Replies copy
 //! most values unparsed ([`Stored::json`]).
 //!
 //! The scan fails for unknown keys, for keys in another order than the dictionary and for white
@@ -7,7 +7,6 @@
 
 use std::marker::PhantomData;
 
-use domain::fields::field_set::FieldSet;
 use domain::records::record::{Record, StoredJson};
 use domain::records::trainee::{Borrowed, NestedForm};
 use domain::{
@@ -27,21 +26,18 @@ const DATE_LENGTH: usize = 12;
 /// The length of a timestamp with quotes, in bytes.
 const TIMESTAMP_LENGTH: usize = 26;
 
-/// The stored values of one record.
+/// The stored values of one record, by the index of the field. `None` for a field without a stored
+/// value.
 #[derive(Debug)]
-pub(crate) struct Scanned<'a, R: Record> {
-    document: &'a str,
-    /// The positions of the values, by the index of the field.
-    positions: Vec<ValuePosition>,
-    /// The fields whose stored JSON is equal to the JSON in replies.
-    as_shown: FieldSet<R::Field>,
-}
+pub(crate) struct Scanned<'a, R: Record>(Vec<Option<StoredText<'a>>>, PhantomData<R>);
 
-/// The position of a value in the document, in bytes. Empty for a field without a stored value.
+/// The stored JSON of a value.
 #[derive(Debug, Clone, Copy)]
-struct ValuePosition {
-    start: u32,
-    end: u32,
+enum StoredText<'a> {
+    /// Equal to the JSON in replies.
+    AsShown(&'a str),
+    /// Possibly different from the JSON in replies, such as other escapes or white space.
+    Other(&'a str),
 }
 
 /// The stored values of a trainee and its nested records.
@@ -61,44 +57,36 @@ impl<'a> NestedForm for InDocument<'a> {
     type Of<R: Record> = Scanned<'a, R>;
 }
 
-/// The form of the stored JSON of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// Equal to the JSON in replies.
-    AsShown,
-    /// Possibly different from the JSON in replies, such as other escapes or white space.
-    Other,
+impl<'a> StoredText<'a> {
+    /// The stored JSON.
+    const fn json(self) -> &'a str {
+        let (Self::AsShown(json) | Self::Other(json)) = self;
+        json
+    }
 }
 
 impl<'a, R: Record> Scanned<'a, R> {
-    /// A record without values, in a document.
-    fn empty(document: &'a str) -> Self {
-        Self {
-            document,
-            positions: vec![ValuePosition { start: 0, end: 0 }; R::Field::ALL.len()],
-            as_shown: FieldSet::new(),
-        }
+    /// A record without values.
+    fn empty() -> Self {
+        Self(vec![None; R::Field::ALL.len()], PhantomData)
     }
 
-    /// Returns the stored JSON of a field, or `None` if the field has no stored value.
-    fn stored_text(&self, field: R::Field) -> Option<&'a str> {
-        let ValuePosition { start, end } = *self.positions.get(field.index())?;
-        self.document
-            .get(start as usize..end as usize)
-            .filter(|value| !value.is_empty())
+    /// The stored JSON of a field.
+    fn text(&self, field: R::Field) -> Option<StoredText<'a>> {
+        self.0.get(field.index()).copied().flatten()
     }
 }
 
 impl<R: Record> Stored<R> for Scanned<'_, R> {
     fn stored(&self, field: R::Field) -> Value<'_> {
-        self.stored_text(field)
-            .and_then(|value| read(field.info().kind, value))
+        self.text(field)
+            .and_then(|text| read(field.info().kind, text.json()))
             .unwrap_or(Value::Null)
     }
 
     fn json(&self, field: R::Field) -> StoredJson<'_> {
-        match self.stored_text(field) {
-            Some(value) if self.as_shown.contains(field) => StoredJson::Text(value),
+        match self.text(field) {
+            Some(StoredText::AsShown(text)) => StoredJson::Text(text),
             // Empty fields of the other kinds are not shown as null.
             None if !matches!(
                 field.info().kind,
@@ -107,7 +95,7 @@ impl<R: Record> Stored<R> for Scanned<'_, R> {
             {
                 StoredJson::Null
             }
-            Some(_) | None => StoredJson::Unavailable,
+            Some(StoredText::Other(_)) | None => StoredJson::Unavailable,
         }
     }
 }
@@ -197,13 +185,9 @@ fn read_kind<'a, R: NestedRecord>(
 
 /// Scans a document. Returns `None` if it is not in the exact form written by this program.
 pub(crate) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
-    let mut input = Input {
-        document: text,
-        rest: text,
-    };
-    let fields = Scanned::empty(text);
+    let mut input = Input { rest: text };
     let mut trainee = ScannedTrainee {
-        fields,
+        fields: Scanned::empty(),
         nested: NestedRecords::default(),
         withdrawals: None,
     };
@@ -219,9 +203,8 @@ pub(crate) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
     (key.is_none() && input.rest.is_empty()).then_some(trainee)
 }
 
-/// A document, and its unread rest.
+/// The unread rest of a document.
 struct Input<'a> {
-    document: &'a str,
     rest: &'a str,
 }
 
@@ -279,11 +262,6 @@ impl<'a> Input<'a> {
         Some(key)
     }
 
-    /// Returns the number of bytes read so far.
-    fn position(&self) -> Option<u32> {
-        u32::try_from(self.document.len() - self.rest.len()).ok()
-    }
-
     /// Reads the fields of an object. Returns the first key that is not a stored field or is a list
     /// of records. The inner value is `None` at the end of the object.
     fn fields<R: Record>(&mut self, record: &mut Scanned<'a, R>) -> Option<Option<&'a str>> {
@@ -301,12 +279,8 @@ impl<'a> Input<'a> {
             // The name and its quotes.
             self.split(field.info().name.len() + 2)?;
             self.take(":")?;
-            let start = self.position()?;
-            if self.value(field.info().kind)? == Form::AsShown {
-                record.as_shown.insert(*field);
-            }
-            let end = self.position()?;
-            *record.positions.get_mut(field.index())? = ValuePosition { start, end };
+            let text = self.value(field.info().kind)?;
+            *record.0.get_mut(field.index())? = Some(text);
             has_entry = self.has_next_entry()?;
         }
         Some(None)
@@ -325,7 +299,7 @@ impl<'a> Input<'a> {
         self.take("[")?;
         let mut records = Vec::new();
         loop {
-            let mut record = Scanned::empty(self.document);
+            let mut record = Scanned::empty();
             if self.fields(&mut record)?.is_some() {
                 return None;
             }
@@ -337,45 +311,52 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Reads past a value of a kind, and returns its form. Returns `None` for a value that this
-    /// program would not write.
-    fn value(&mut self, kind: Kind) -> Option<Form> {
-        match kind {
+    /// Reads a value of a kind. Returns `None` for a value that this program would not write.
+    fn value(&mut self, kind: Kind) -> Option<StoredText<'a>> {
+        let text = match kind {
             Kind::Text => return self.string(),
-            Kind::Document => {
-                self.string()?;
-                return Some(Form::Other);
-            }
+            Kind::Document => return Some(StoredText::Other(self.string()?.json())),
             Kind::Integer | Kind::Year => {
                 let length = self
                     .rest
                     .bytes()
                     .position(|byte| !byte.is_ascii_digit() && byte != b'-')?;
-                integer(self.split(length)?)?;
+                let text = self.split(length)?;
+                integer(text)?;
+                text
             }
-            Kind::Boolean => self.take("true").or_else(|| self.take("false"))?,
-            Kind::Date => drop(date(self.split(DATE_LENGTH)?)?),
-            Kind::Timestamp => drop(timestamp(self.split(TIMESTAMP_LENGTH)?)?),
+            Kind::Boolean if self.rest.starts_with("true") => self.split(4)?,
+            Kind::Boolean => self.split(5).filter(|text| *text == "false")?,
+            Kind::Date => {
+                let text = self.split(DATE_LENGTH)?;
+                date(text)?;
+                text
+            }
+            Kind::Timestamp => {
+                let text = self.split(TIMESTAMP_LENGTH)?;
+                timestamp(text)?;
+                text
+            }
             Kind::TextList => {
-                texts(self.array()?)?;
-                return Some(Form::Other);
+                let text = self.array()?;
+                texts(text)?;
+                return Some(StoredText::Other(text));
             }
             Kind::Uuid | Kind::Records => return None,
-        }
-        Some(Form::AsShown)
+        };
+        Some(StoredText::AsShown(text))
     }
 
-    /// Reads past a string, and returns its form. Strings with escapes may differ from the replies.
-    fn string(&mut self) -> Option<Form> {
+    /// Reads a string. Strings with escapes may differ from the replies.
+    fn string(&mut self) -> Option<StoredText<'a>> {
         let text = self.rest.strip_prefix('"')?;
         let end = plain_length(text.as_bytes());
         if text.as_bytes().get(end) == Some(&b'"') {
-            self.rest = text.get(end + 1..)?;
-            return Some(Form::AsShown);
+            return self.split(end + 2).map(StoredText::AsShown);
         }
-        let length = string_length(self.rest.as_bytes())?;
-        serde_json::from_str::<String>(self.split(length)?).ok()?;
-        Some(Form::Other)
+        let text = self.split(string_length(self.rest.as_bytes())?)?;
+        serde_json::from_str::<String>(text).ok()?;
+        Some(StoredText::Other(text))
     }
 
     /// Reads an array, and returns its JSON. Checks only that brackets and quotes are balanced.
