@@ -85,6 +85,10 @@ following-test: ## Follow lists and changes while others write, on two servers; 
 sync-test: ## Push and pull 5,000 trainees with trainee-sync while it and the server are killed 10 times each
 	SYNC_TRAINEES=5000 SYNC_KILLS=10 $(ENDURANCE) sync::
 
+.PHONY: upload-test
+upload-test: ## Check and send 5,000 rows of an uploaded file while the server is killed 10 times; no row may be lost or sent twice
+	UPLOAD_ROWS=5000 UPLOAD_KILLS=5 cargo test --workspace --locked --test program -- uploads::
+
 # Packages of Debian: postgresql patroni etcd-server pgbouncer haproxy iproute2 locales. Network namespaces need root.
 .PHONY: failover-test
 failover-test: ## Break PostgreSQL under two servers in every way that operators meet; tell each outage in seconds

@@ -1,4 +1,4 @@
-//! The rows of an uploaded file on servers that are killed while they send them.
+//! The rows of an uploaded file on servers that are killed while they check and send them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,8 +11,10 @@ use crate::program::support::{Server, Workplace, execute, texts, wait_until};
 use crate::program::users;
 
 const UKPRN: &str = "10012345";
-/// The number of rows of the file. A server stores the results of 50 rows at a time.
-const ROWS: usize = 200;
+/// The environment variables for the numbers of rows and of kills in each of the two stages. A server
+/// stores the results of 50 rows at a time.
+const ROWS: (&str, usize) = ("UPLOAD_ROWS", 200);
+const KILLS: (&str, usize) = ("UPLOAD_KILLS", 2);
 /// The keys of the registered trainees.
 const KEYS: &str = "SELECT record ->> 'provider_trainee_id' AS text FROM trainees \
                     JOIN providers ON providers.id = provider_id WHERE ukprn = '10012345'";
@@ -20,8 +22,13 @@ const KEYS: &str = "SELECT record ->> 'provider_trainee_id' AS text FROM trainee
 const LEASE_ENDS: &str =
     "UPDATE uploads SET worked_until = '2026-01-01 00:00:00' WHERE worked_until IS NOT NULL";
 
+/// Reads a number from the environment.
+fn number((variable, default): (&str, usize)) -> usize {
+    std::env::var(variable).map_or(default, |value| value.parse().unwrap())
+}
+
 /// A file of trainees who are valid in the newest version and differ from each other.
-fn file() -> String {
+fn file(rows: usize) -> String {
     let example = server::sandbox::demo::example(SERVED.last().unwrap());
     let example: Value = serde_json::from_str(&example).unwrap();
     let fields = example["data"].as_object().unwrap().iter();
@@ -33,7 +40,7 @@ fn file() -> String {
     for (name, _) in &fields {
         write!(file, ",{name}").unwrap();
     }
-    for row in 0..ROWS {
+    for row in 0..rows {
         write!(file, "\n26-{row:04},Oak{row},oak{row}@example.com").unwrap();
         for (_, value) in &fields {
             write!(file, ",\"{value}\"").unwrap();
@@ -63,13 +70,13 @@ impl Person {
     }
 
     /// Uploads the file, and keeps the key of the browser. Returns the path of the upload.
-    fn upload(&mut self, server: &Server) -> String {
+    fn upload(&mut self, server: &Server, rows: usize) -> String {
         let body = format!(
             "--x\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{}\r\n\
              --x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"t.csv\"\r\n\r\n\
              {}\r\n--x--\r\n",
             self.form_token,
-            file()
+            file(rows)
         );
         let url = format!("http://{}/settings/upload", server.address());
         let request = self.browser.post(url).header("Cookie", &self.cookies);
@@ -82,14 +89,39 @@ impl Person {
     }
 }
 
-/// The number of rows that the page of a running upload reports as done.
-fn rows_done(page: &str) -> Option<usize> {
-    let (before, _) = page.split_once(&format!(" of {ROWS} rows are "))?;
+/// The number of rows that the page of an upload reports as done in the present stage; `None` if the
+/// server has not begun.
+fn rows_done(page: &str, rows: usize) -> Option<usize> {
+    if page.contains(&format!("Send {rows} rows")) || page.contains("Report on upload") {
+        return Some(rows);
+    }
+    let (before, _) = page.split_once(&format!(" of {rows} rows are "))?;
     before.rsplit_once('>')?.1.parse().ok()
 }
 
+/// Kills the server, each time after it has worked on more rows, and closes the browser.
+fn kill_at_different_rows(
+    place: &Workplace,
+    mut server: Server,
+    (person, path): (&mut Person, &str),
+    (rows, kills): (usize, usize),
+) -> Server {
+    for kill in 0..kills {
+        wait_until("the server has worked on more rows", || {
+            let done = rows_done(&person.open(&server, path), rows);
+            done.is_some_and(|done| done > kill * rows / (kills + 1))
+        });
+        drop(server);
+        execute(&place.url(), LEASE_ENDS);
+        server = place.serve(&[], None);
+        person.browser = users::browser();
+    }
+    server
+}
+
 #[test]
-fn killed_servers_send_each_row_once() {
+fn killed_servers_check_and_send_each_row_once() {
+    let (rows, kills) = (number(ROWS), number(KILLS));
     let place = Workplace::migrated();
     let added = ["provider", "add", "--ukprn", UKPRN, "--name", "Ashdown"];
     assert_eq!(place.run(&added, None).status(), 0);
@@ -110,29 +142,21 @@ fn killed_servers_send_each_row_once() {
     };
     let home = person.open(&server, "/settings");
     person.form_token = users::form_token(&home).to_owned();
-    let path = person.upload(&server);
+    let path = person.upload(&server, rows);
     person.send(&server, &format!("{path}/check"));
+    server = kill_at_different_rows(&place, server, (&mut person, &path), (rows, kills));
     wait_until("the rows are checked", || {
-        let page = person.open(&server, &path);
-        page.contains(&format!("Send {ROWS} rows"))
+        rows_done(&person.open(&server, &path), rows) == Some(rows)
     });
     person.send(&server, &format!("{path}/send"));
-    for kill in 0..3 {
-        wait_until("more rows are sent", || {
-            let page = person.open(&server, &path);
-            rows_done(&page).is_some_and(|done| done > kill * 50)
-        });
-        drop(server);
-        execute(&place.url(), LEASE_ENDS);
-        server = place.serve(&[], None);
-    }
+    server = kill_at_different_rows(&place, server, (&mut person, &path), (rows, kills));
     wait_until("all rows are sent", || {
-        person.open(&server, &path).contains("Report on upload")
+        rows_done(&person.open(&server, &path), rows) == Some(rows)
     });
     let keys = texts(&place.url(), KEYS);
-    assert_eq!(keys.len(), ROWS, "a row was lost or sent twice");
+    assert_eq!(keys.len(), rows, "a row was lost or sent twice");
     let distinct: BTreeSet<_> = keys.iter().collect();
-    assert_eq!(distinct.len(), ROWS);
+    assert_eq!(distinct.len(), rows);
     let report = person.open(&server, &path);
-    assert!(report.contains(&format!(">{ROWS}<")), "{report}");
+    assert!(report.contains(&format!(">{rows}<")), "{report}");
 }

@@ -54,8 +54,9 @@ const PAUSES: [Duration; 4] = [
 ];
 /// The time between two renewals of the lease, which is longer, while the rows of a portion run.
 const LEASE_RENEWAL: Duration = Duration::from_secs(10);
-/// The longest sleep while the rate limit is used up. The lease, which is longer, is then renewed.
-const QUOTA_PAUSE: Duration = Duration::from_secs(5);
+/// The longest pause while the rate limit of the user is used up, so that the pause never outlasts the
+/// upload.
+const MAX_QUOTA_PAUSE: u64 = 60;
 
 /// The reason that work ends before its last row.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,8 @@ enum WorkEnd {
     NoEndpoint,
     #[error("a result of the check cannot be read")]
     Unreadable,
+    #[error("the rate limit of the user is used up")]
+    LimitUsedUp,
     #[error("the browser has another key, or the file is not there")]
     NoFile,
     #[error(transparent)]
@@ -186,7 +189,7 @@ impl Work {
             if rows == 0 {
                 return Ok(());
             }
-            let began = self.begin_portion(rows).await?;
+            let (began, rows) = self.begin_portion(rows).await?;
             let portion = self.file.rows_after(after).get(..rows).unwrap_or_default();
             let checks = portion
                 .iter()
@@ -218,16 +221,18 @@ impl Work {
             let Some(end) = checked.last() else {
                 return Ok(());
             };
-            after = end.line;
             let accepted = [UploadRowKind::Register, UploadRowKind::Change];
-            let wanted: Vec<_> = checked
+            let mut wanted: Vec<_> = checked
                 .iter()
                 .filter(|result| accepted.contains(&result.kind))
                 .collect();
             if wanted.is_empty() {
+                after = end.line;
                 continue;
             }
-            let began = self.begin_portion(wanted.len()).await?;
+            let (began, rows) = self.begin_portion(wanted.len()).await?;
+            wanted.truncate(rows);
+            after = wanted.last().map_or(end.line, |row| row.line);
             let rows = wanted.iter().enumerate();
             let rows = rows.map(|(place, row)| send::send_row(self, row, place < may_be_sent));
             let results = self.run_rows(rows).await?;
@@ -236,17 +241,32 @@ impl Work {
         }
     }
 
-    /// Counts rows for the rate limit of the user, and waits while it is used up. Returns the time.
-    async fn begin_portion(&self, rows: usize) -> Result<Instant, WorkEnd> {
+    /// Counts rows for the rate limit of the user. Returns the time, and how many of the rows may run
+    /// now. If none may, the work ends, and leaves its place to other uploads until the page
+    /// continues it.
+    async fn begin_portion(&self, rows: usize) -> Result<(Instant, usize), WorkEnd> {
         let began = Instant::now();
         let user_id = self.order.user.uploader.user_id();
-        for _ in 0..rows.div_ceil(PARTS_PER_REQUEST) {
-            while let Err(used_up) = self.state.admission.count_user(user_id) {
-                self.store_results(Vec::new()).await?;
-                sleep(Duration::from_secs(used_up.retry_after).min(QUOTA_PAUSE)).await;
+        let mut counted = 0;
+        while counted < rows {
+            match self.state.admission.count_user(user_id) {
+                Ok(()) => counted += PARTS_PER_REQUEST,
+                Err(_) if counted > 0 => break,
+                Err(used_up) => {
+                    self.postpone(used_up.retry_after).await?;
+                    return Err(WorkEnd::LimitUsedUp);
+                }
             }
         }
-        Ok(began)
+        Ok((began, counted.min(rows)))
+    }
+
+    /// Gives up the lease, which nobody can take for some seconds.
+    async fn postpone(&self, seconds: u64) -> Result<(), WorkEnd> {
+        let lease = self.lease.borrow().clone();
+        let pause = Duration::from_secs(seconds.min(MAX_QUOTA_PAUSE));
+        let postpone = move |session: &mut Session<'_>| session.postpone_upload_work(&lease, pause);
+        Ok(self.state.store.write::<_, StorageError>(postpone).await?)
     }
 
     /// Runs the rows of a portion, a few at once, and renews the lease while they run.

@@ -541,25 +541,61 @@ fn refused_rows_are_shown_in_pages_of_twenty() {
     assert_eq!(shown, [20, 20, 5]);
 }
 
-#[test]
-fn upload_waits_while_rate_limit_is_used_up() {
+/// A register that runs ten rows of a user in each window.
+fn register_with_limit(window: Duration) -> Register {
     let limit = RateLimit {
         requests: NonZeroU32::new(1).unwrap(),
-        window: Duration::from_secs(2),
+        window,
     };
-    let register = Register::with_setup(Setup {
+    Register::with_setup(Setup {
         admission: Admission::with_limit(Some(limit)),
         ..Setup::default()
-    });
-    let editor = editor(&register);
-    let mut rows = "last_name\n".to_owned();
-    for number in 0..20 {
-        rows.push_str(&format!("Oak{number}\n"));
+    })
+}
+
+/// A file with rows that the check refuses.
+fn refused_rows(rows: usize) -> String {
+    let mut file = "last_name\n".to_owned();
+    for number in 0..rows {
+        file.push_str(&format!("Oak{number}\n"));
     }
+    file
+}
+
+#[test]
+fn upload_waits_while_rate_limit_is_used_up() {
+    let register = register_with_limit(Duration::from_secs(2));
+    let editor = editor(&register);
     let begun = Instant::now();
-    let path = check(&editor, rows.as_bytes());
-    assert_eq!(count(&finished(&editor, &path), "Refused"), 20);
-    assert!(begun.elapsed() > Duration::from_secs(1));
+    let path = check(&editor, refused_rows(25).as_bytes());
+    // The clock of the register does not move by itself.
+    let moments = ["09:01", "09:02", "09:03", "09:04", "09:05", "09:06"];
+    let page = moments.into_iter().find_map(|moment| {
+        thread::sleep(Duration::from_secs(2));
+        register.clock.set(&format!("2026-10-05T{moment}:00Z"));
+        let page = editor.open(&path).is(200);
+        page.header("refresh").is_none().then_some(page)
+    });
+    assert_eq!(count(&page.unwrap(), "Refused"), 25);
+    assert!(begun.elapsed() > Duration::from_secs(3));
+}
+
+#[test]
+fn waiting_uploads_leave_their_places_to_others() {
+    let register = register_with_limit(Duration::from_secs(3_600));
+    let sign_in = |email| Browser::signed_in(&register, Some(UKPRN), email, UserRole::Editor);
+    let waiting = ["a@example.com", "b@example.com"].map(sign_in);
+    for browser in &waiting {
+        let path = check(browser, refused_rows(20).as_bytes());
+        let begun = Instant::now();
+        while !browser.open(&path).is(200).text.contains("10 of 20 rows") {
+            assert!(begun.elapsed() < PATIENCE, "{}", browser.open(&path).text);
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+    let other = sign_in("c@example.com");
+    let path = check(&other, refused_rows(10).as_bytes());
+    assert_eq!(count(&finished(&other, &path), "Refused"), 10);
 }
 
 #[test]

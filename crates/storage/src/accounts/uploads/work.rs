@@ -1,5 +1,7 @@
 //! Checking and sending the rows of an upload: one server at a time, under a lease.
 
+use std::time::Duration;
+
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 
@@ -149,6 +151,28 @@ impl Session<'_> {
             until,
             ..lease.clone()
         }))
+    }
+
+    /// Gives up the lease. Nobody can take it until the pause is over, and the upload is kept for an
+    /// hour. Without the lease, nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn postpone_upload_work(
+        &mut self,
+        lease: &UploadLease,
+        pause: Duration,
+    ) -> Result<(), StorageError> {
+        let now = self.now();
+        diesel::update(uploads::table.find(lease.id))
+            .filter(uploads::worked_until.eq(lease.until))
+            .set((
+                uploads::worked_until.eq((now + pause).naive_utc()),
+                uploads::delete_at.eq((now + UPLOAD_KEPT).naive_utc()),
+            ))
+            .execute(self.connection)?;
+        Ok(())
     }
 
     /// Finishes the stage: the upload is checked or sent, and deleted in an hour. Returns `false`
