@@ -33,7 +33,7 @@ pub(super) struct Outcome {
     pub(super) problems: Rows<Problem>,
     /// The notes that no shown problem contains.
     pub(super) notices: Rows<Noticed>,
-    /// The command with which the target version checks the body; `None` for a response.
+    /// The command that lets the target version check the body; `None` for a response.
     pub(super) check: Option<String>,
 }
 
@@ -232,7 +232,7 @@ impl<T> Rows<T> {
     }
 }
 
-/// Returns the command with which a version checks a request without storing anything; `None` for a
+/// Returns the command that lets a version check a request without storing anything; `None` for a
 /// response.
 fn check_command(origin: &str, version: &ApiVersion, kind: BodyKind) -> Option<String> {
     if kind.direction != Some(Direction::Request) {

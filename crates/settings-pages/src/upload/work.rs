@@ -261,7 +261,7 @@ impl Work {
         Ok((began, counted.min(rows)))
     }
 
-    /// Gives up the lease, which nobody can take for some seconds.
+    /// Gives up the lease, and no server can take it for some seconds.
     async fn postpone(&self, seconds: u64) -> Result<(), WorkEnd> {
         let lease = self.lease.borrow().clone();
         let pause = Duration::from_secs(seconds.min(MAX_QUOTA_PAUSE));

@@ -153,7 +153,7 @@ impl Session<'_> {
         }))
     }
 
-    /// Gives up the lease. Nobody can take it until the pause is over, and the upload is kept for an
+    /// Gives up the lease. No server can take it until the pause is over, and the upload is kept for an
     /// hour. Without the lease, nothing changes.
     ///
     /// # Errors
