@@ -389,6 +389,7 @@ diesel::table! {
         created_at -> Timestamp,
         delete_at -> Timestamp,
         worked_until -> Nullable<Timestamp>,
+        not_before -> Nullable<Timestamp>,
     }
 }
 

@@ -158,12 +158,11 @@ fn show_progress(
         },
         upload: upload.clone(),
     };
-    let now = session.now();
-    let is_idle = upload.worked_until.is_none_or(|until| until <= now);
+    let is_workable = upload.is_workable(session.now());
     let order = request
         .session
         .clone()
-        .filter(|_| is_idle)
+        .filter(|_| is_workable)
         .map(|session| WorkOrder {
             user: UserIdentity {
                 session,

@@ -161,6 +161,17 @@ pub struct UploadRecord {
     pub delete_at: DateTime<Utc>,
     /// The end of the lease of the server that works on the rows; `None` if there is none.
     pub worked_until: Option<DateTime<Utc>>,
+    /// When the work may go on after the rate limit of the user was used up.
+    pub not_before: Option<DateTime<Utc>>,
+}
+
+impl UploadRecord {
+    /// Whether a server may begin or continue the work now.
+    #[must_use]
+    pub fn is_workable(&self, now: DateTime<Utc>) -> bool {
+        let mut times = self.worked_until.iter().chain(&self.not_before);
+        times.all(|time| *time <= now)
+    }
 }
 
 #[derive(Queryable, Selectable)]
@@ -175,6 +186,7 @@ struct UploadRow {
     created_at: NaiveDateTime,
     delete_at: NaiveDateTime,
     worked_until: Option<NaiveDateTime>,
+    not_before: Option<NaiveDateTime>,
 }
 
 /// Converts a row of `uploads`. `Err` if the state is unknown.
@@ -189,6 +201,7 @@ fn record(row: UploadRow) -> Result<UploadRecord, StorageError> {
         created_at: row.created_at.and_utc(),
         delete_at: row.delete_at.and_utc(),
         worked_until: row.worked_until.map(|until| until.and_utc()),
+        not_before: row.not_before.map(|time| time.and_utc()),
     })
 }
 

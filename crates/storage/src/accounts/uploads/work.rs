@@ -19,8 +19,6 @@ pub struct UploadLease {
     pub id: i64,
     /// What is done with the rows.
     pub stage: UploadStage,
-    /// Whether an earlier server may have begun the stage without storing all results.
-    pub is_resumed: bool,
     until: NaiveDateTime,
 }
 
@@ -77,13 +75,14 @@ impl Session<'_> {
                 uploads::state.eq(stage.working().name()),
                 uploads::delete_at.eq((now + UPLOAD_KEPT).naive_utc()),
                 uploads::worked_until.eq(None::<NaiveDateTime>),
+                uploads::not_before.eq(None::<NaiveDateTime>),
             ))
             .execute(self.connection)?;
         Ok(begun > 0)
     }
 
     /// Takes the lease of an upload whose rows are checked or sent. Returns `None` if the user has
-    /// no such upload, if there is no work, or if a server has the lease.
+    /// no such upload, if there is no work or it must wait, or if a server has the lease.
     ///
     /// # Errors
     ///
@@ -102,7 +101,7 @@ impl Session<'_> {
             UploadState::Received | UploadState::Checked | UploadState::Sent => return Ok(None),
         };
         let now = self.now();
-        if found.worked_until.is_some_and(|until| until > now) {
+        if !found.is_workable(now) {
             return Ok(None);
         }
         let until = (now + LEASED_FOR).naive_utc();
@@ -112,12 +111,7 @@ impl Session<'_> {
             .filter(is_idle(now.naive_utc()))
             .set(uploads::worked_until.eq(until))
             .execute(self.connection)?;
-        Ok((taken > 0).then_some(UploadLease {
-            id,
-            stage,
-            is_resumed: found.worked_until.is_some(),
-            until,
-        }))
+        Ok((taken > 0).then_some(UploadLease { id, stage, until }))
     }
 
     /// Stores the results of rows, and renews the lease. Returns the new lease; `None`, and stores
@@ -149,6 +143,29 @@ impl Session<'_> {
             until,
             ..lease.clone()
         }))
+    }
+
+    /// Gives up the lease. The work may go on after `wait`. Returns `false` if the upload was
+    /// deleted or another server has the lease.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn pause_upload_work(
+        &mut self,
+        lease: &UploadLease,
+        wait: TimeDelta,
+    ) -> Result<bool, StorageError> {
+        let now = self.now();
+        let paused = diesel::update(uploads::table.find(lease.id))
+            .filter(uploads::worked_until.eq(lease.until))
+            .set((
+                uploads::worked_until.eq(None::<NaiveDateTime>),
+                uploads::not_before.eq((now + wait).naive_utc()),
+                uploads::delete_at.eq((now + UPLOAD_KEPT).naive_utc()),
+            ))
+            .execute(self.connection)?;
+        Ok(paused > 0)
     }
 
     /// Finishes the stage: the upload is checked or sent, and deleted in an hour. Returns `false`
