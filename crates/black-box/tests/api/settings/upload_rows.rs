@@ -443,6 +443,34 @@ fn rows_sent_by_ended_server_are_reported_and_not_sent_again() {
 }
 
 #[test]
+fn nested_record_is_changed_unless_it_was_changed_after_check() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let degrees = format!("/trainees/{id}/degrees");
+    let shown = || api.get(&degrees).is(200).data()[0].clone();
+    let degree = cell(&shown()["degree_id"]);
+    let upload = |name: &str, year: u16| {
+        let columns = "trainee_id,last_name,degrees.1.degree_id,degrees.1.graduation_year";
+        let row = format!("{columns}\n{id},{name},{degree},{year}\n");
+        let path = check(&editor, row.as_bytes());
+        assert_eq!(count(&finished(&editor, &path), "Will be changed"), 1);
+        path
+    };
+    let send = |path: &str, words: &str| {
+        editor.send(&format!("{path}/send"), &[]).is(303);
+        let report = finished(&editor, path);
+        assert_eq!(count(&report, words), 1, "{}", report.text);
+    };
+    let (first, second) = (upload("Elm", 2013), upload("Oak1", 2014));
+    send(&first, "Changed");
+    assert_eq!(cell(&shown()["graduation_year"]), "2013");
+    assert_eq!(*api.read(&id).value(F::last_name), "Elm");
+    send(&second, "Not sent, because changed after the check");
+    assert_eq!(cell(&shown()["graduation_year"]), "2013");
+}
+
+#[test]
 fn change_of_other_field_after_check_is_reported() {
     let register = Register::start();
     let (api, editor) = (newest(&register), editor(&register));
