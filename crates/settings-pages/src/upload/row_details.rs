@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use adapter_kit::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use storage::accounts::uploads::{UploadResult, UploadRowKind, UploadStage};
@@ -20,12 +21,51 @@ pub(crate) struct RowDetails {
     pub(crate) trainee_id: Option<String>,
     /// The entity tag of the trainee that was compared.
     pub(crate) etag: Option<String>,
+    /// The requests of an accepted row, in order.
+    pub(crate) requests: Vec<StoredRequest>,
     /// The fields that change.
     pub(crate) changes: Vec<CellChange>,
     /// The reasons for refusing the row.
     pub(crate) problems: Vec<CellProblem>,
     /// The cells of a refused row, as they were checked.
     pub(crate) cells: Vec<String>,
+}
+
+/// A request of a row, sealed by the check until it is sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredRequest {
+    #[serde(with = "endpoint_name")]
+    pub(crate) endpoint: Endpoint,
+    /// The identifier of the trainee in the path; empty for a registration.
+    pub(crate) trainee_id: String,
+    /// The identifier of the nested record in the path; empty if there is none.
+    pub(crate) nested_id: String,
+    /// The body; empty for a request that reads.
+    pub(crate) body: String,
+    /// The entity tag of the nested record that was checked.
+    pub(crate) if_match: Option<String>,
+    pub(crate) idempotency_key: String,
+    /// The beginning of the names of the columns of a nested record, such as `placements.1.`; empty
+    /// for the trainee.
+    pub(crate) columns: String,
+}
+
+/// Writes an endpoint as its name.
+mod endpoint_name {
+    use adapter_kit::Endpoint;
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(endpoint: &Endpoint, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(endpoint.name())
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Endpoint, D::Error> {
+        let name = String::deserialize(from)?;
+        let mut endpoints = Endpoint::ALL.iter().copied();
+        let found = endpoints.find(|endpoint| endpoint.name() == name);
+        found.ok_or_else(|| D::Error::custom("unknown endpoint"))
+    }
 }
 
 /// A field that changes.

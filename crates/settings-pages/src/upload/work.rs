@@ -2,9 +2,8 @@
 //!
 //! A page of an upload whose rows are to be checked or sent starts the work, unless a server has
 //! its lease. So work that was interrupted continues when the browser, which alone has the key,
-//! shows the page again. A row is sent with an idempotency key or an entity tag, and its result is
-//! stored afterwards: a row that was sent and has no result is sent again, and has no second
-//! effect.
+//! shows the page again. The check stores the requests of each accepted row. Each request has an
+//! idempotency key: a row that was sent and has no result is sent again, and has no second effect.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -26,10 +25,10 @@ use http_kit::requests::request_id;
 use storage::accounts::uploads::{UploadLease, UploadResult, UploadRowKind, UploadStage};
 use storage::error::{JobError, StorageError};
 use storage::session::Session;
-use trainee_file::FileFault;
+use trainee_file::{FileFault, Row};
 
 use crate::upload::opened_file::{OpenedFile, line_of, read_in_turn};
-use crate::upload::row_details::{FILE_LINE, seal_result};
+use crate::upload::row_details::{FILE_LINE, StoredRequest, seal_result};
 use crate::upload::sealing::SealError;
 use crate::upload::stored_file;
 use crate::upload::work_order::WorkOrder;
@@ -185,12 +184,12 @@ impl Work {
         let mut of_file = Some(of_file).filter(|_| last == FILE_LINE);
         let mut after = last;
         loop {
-            let rows = self.file.rows_after(after).len().min(PORTION);
-            if rows == 0 {
+            let rows = self.file.rows_after(after);
+            if rows.is_empty() {
                 return Ok(());
             }
-            let (began, rows) = self.begin_portion(rows).await?;
-            let portion = self.file.rows_after(after).get(..rows).unwrap_or_default();
+            let (began, most) = self.begin_portion(rows.len().min(PORTION)).await?;
+            let portion = rows.get(..most).unwrap_or(rows);
             let checks = portion
                 .iter()
                 .map(|row| check::check_row(self, &trainees, row));
@@ -205,11 +204,6 @@ impl Work {
         let (by, id) = (self.order.user.uploader, self.order.upload.id);
         let mut after = last;
         let most = i64::try_from(PORTION).unwrap_or(i64::MAX);
-        // An earlier server worked on one portion at a time. It may have sent any of its rows.
-        let mut may_be_sent = match self.lease.borrow().is_resumed {
-            true => PORTION,
-            false => 0,
-        };
         loop {
             let checked = self
                 .state
@@ -233,10 +227,8 @@ impl Work {
             let (began, rows) = self.begin_portion(wanted.len()).await?;
             wanted.truncate(rows);
             after = wanted.last().map_or(end.line, |row| row.line);
-            let rows = wanted.iter().enumerate();
-            let rows = rows.map(|(place, row)| send::send_row(self, row, place < may_be_sent));
+            let rows = wanted.iter().map(|row| send::send_row(self, row));
             let results = self.run_rows(rows).await?;
-            may_be_sent = may_be_sent.saturating_sub(wanted.len());
             self.end_portion(began, results, None).await?;
         }
     }
@@ -314,9 +306,6 @@ impl Work {
 
     /// Stores results, renews the lease, and ends the work if the server stops.
     async fn store_results(&self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
-        if self.job.is_stopping() && results.is_empty() {
-            return Err(WorkEnd::Stopping);
-        }
         self.renew_lease(results).await?;
         if self.job.is_stopping() {
             return Err(WorkEnd::Stopping);
@@ -333,28 +322,44 @@ impl Work {
         Ok(())
     }
 
+    /// A stored request of a row.
+    fn request(&self, row: &Row, stored: &StoredRequest) -> RowRequest {
+        RowRequest {
+            position: self.file.position(row),
+            endpoint: stored.endpoint,
+            trainee_id: stored.trainee_id.clone(),
+            nested_id: stored.nested_id.clone(),
+            body: stored.body.clone().into_bytes(),
+            validates_only: false,
+            if_match: stored.if_match.clone(),
+            idempotency_key: Some(stored.idempotency_key.clone()),
+        }
+    }
+
+    /// Runs a request of a row without storing anything.
+    async fn validate(&self, row: &Row, stored: &StoredRequest) -> Result<RowOutcome, WorkEnd> {
+        let request = self.request(row, stored);
+        self.run(RowRequest {
+            validates_only: true,
+            ..request
+        })
+        .await
+    }
+
     /// Runs a request of a row, again while the register is busy. After the last pause, the outcome
     /// is that of a refused row.
     async fn run(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
-        let (outcome, _) = self.run_counted(row).await?;
-        Ok(outcome)
-    }
-
-    /// Like `run`, but also returns whether the request was run more than once.
-    async fn run_counted(&self, row: RowRequest) -> Result<(RowOutcome, bool), WorkEnd> {
-        let mut is_repeated = false;
         for pause in PAUSES {
             let outcome = self.run_once(row.clone()).await?;
             if !outcome.is_temporary {
-                return Ok((outcome, is_repeated));
+                return Ok(outcome);
             }
             if self.job.is_stopping() {
                 return Err(WorkEnd::Stopping);
             }
-            is_repeated = true;
             sleep(pause).await;
         }
-        Ok((self.run_once(row).await?, is_repeated))
+        self.run_once(row).await
     }
 
     async fn run_once(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {

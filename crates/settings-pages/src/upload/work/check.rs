@@ -14,7 +14,7 @@ use trainee_file::{
     Differences, FieldChange, NestedChange, NoMemory, Row, TraineeRow, at, cell, compare,
 };
 
-use super::requests::{Prepared, nested_fields};
+use super::requests::nested_fields;
 use super::{Work, WorkEnd};
 use crate::upload::opened_file::{OpenedFile, line_of, provider_key_name};
 use crate::upload::row_details::{CellChange, CellProblem, FILE_LINE, RowDetails};
@@ -151,6 +151,9 @@ pub(super) async fn check_row(
             UploadRowKind::Refused
         }
     };
+    if ![UploadRowKind::Register, UploadRowKind::Change].contains(&kind) {
+        details.requests.clear();
+    }
     if kind == UploadRowKind::Refused {
         details.cells.clone_from(&row.cells);
     }
@@ -170,7 +173,9 @@ async fn check_registration(
     read: &TraineeRow,
     details: &mut RowDetails,
 ) -> Result<UploadRowKind, WorkEnd> {
-    let outcome = work.run(work.prepare(row, true).registration(read)).await?;
+    let request = work.prepare(row).registration(read);
+    let outcome = work.validate(row, &request).await?;
+    details.requests.push(request);
     for problem in &outcome.problems {
         let column = read.column_name(&problem.field);
         details.problems.push(cell_problem(work, &column, problem));
@@ -188,8 +193,9 @@ async fn check_change(
     trainee_id: String,
     details: &mut RowDetails,
 ) -> Result<UploadRowKind, WorkEnd> {
-    let prepared = work.prepare(row, true);
-    let shown = work.run(prepared.show(&trainee_id)).await?;
+    let shown = work
+        .validate(row, &work.prepare(row).show(&trainee_id))
+        .await?;
     if !shown.is_accepted() {
         for problem in &shown.problems {
             details.problems.push(cell_problem(work, "", problem));
@@ -205,8 +211,8 @@ async fn check_change(
         });
     }
     if details.problems.is_empty() {
-        check_fields(work, &prepared, &trainee_id, (&found, &current), details).await?;
-        check_nested(work, &prepared, &trainee_id, &found, details).await?;
+        check_fields(work, row, &trainee_id, (&found, &current), details).await?;
+        check_nested(work, row, &trainee_id, &found, details).await?;
     }
     details.trainee_id = Some(trainee_id);
     details.etag = shown.etag;
@@ -221,9 +227,9 @@ async fn check_change(
 
 /// Checks the changes of the fields of a trainee. A value that the register would show as it is now
 /// is no change.
-pub(super) async fn check_fields(
+async fn check_fields(
     work: &Work,
-    prepared: &Prepared<'_>,
+    row: &Row,
     trainee_id: &str,
     (found, current): (&Differences, &Value),
     details: &mut RowDetails,
@@ -231,8 +237,9 @@ pub(super) async fn check_fields(
     if found.fields.is_empty() {
         return Ok(());
     }
-    let request = prepared.change(trainee_id, &found.fields, None);
-    let outcome = work.run(request).await?;
+    let request = work.prepare(row).change(trainee_id, &found.fields);
+    let outcome = work.validate(row, &request).await?;
+    details.requests.push(request);
     for problem in &outcome.problems {
         details
             .problems
@@ -251,15 +258,25 @@ pub(super) async fn check_fields(
 
 /// Checks the nested records to add or change. A value that the register would show as it is now is
 /// no change.
-pub(super) async fn check_nested(
+async fn check_nested(
     work: &Work,
-    prepared: &Prepared<'_>,
+    row: &Row,
     trainee_id: &str,
     found: &Differences,
     details: &mut RowDetails,
 ) -> Result<(), WorkEnd> {
     for nested in &found.nested {
-        let outcome = work.run(prepared.nested(trainee_id, nested, None)?).await?;
+        let prepared = work.prepare(row);
+        let mut request = prepared.nested(trainee_id, nested)?;
+        if let Some(show) = prepared.show_nested(trainee_id, nested)? {
+            let shown = work.validate(row, &show).await?;
+            if !is_as_compared(nested, &record(&shown)) {
+                details.problems.push(changed_problem());
+            }
+            request.if_match = shown.etag;
+        }
+        let outcome = work.validate(row, &request).await?;
+        details.requests.push(request);
         let (row, changes) = nested_fields(nested);
         for problem in &outcome.problems {
             let column = row.column_name(&problem.field);
@@ -277,6 +294,23 @@ pub(super) async fn check_nested(
     Ok(())
 }
 
+/// Whether the fields to change have the values that the row was compared with.
+fn is_as_compared(nested: &NestedChange, record: &Value) -> bool {
+    let (_, changes) = nested_fields(nested);
+    let mut changes = changes.iter();
+    changes.all(|change| cell(at(record, &change.field)) == change.shown)
+}
+
+/// What the person reads of a row whose trainee was changed after it was compared.
+pub(super) fn changed_problem() -> CellProblem {
+    CellProblem {
+        heading: String::new(),
+        words: "The trainee was changed in the register after it was compared with the row. Check \
+                the file again to see the present values."
+            .to_owned(),
+    }
+}
+
 /// The differences between a row and a record.
 fn differences(row: &TraineeRow, current: &Value) -> Differences {
     let Ok(found) = compare::<NoMemory>(&NoMemory, row, current).map_err(|never: Infallible| never);
@@ -284,13 +318,13 @@ fn differences(row: &TraineeRow, current: &Value) -> Differences {
 }
 
 /// The record in a reply; null if there is none.
-pub(super) fn record(outcome: &RowOutcome) -> Value {
+fn record(outcome: &RowOutcome) -> Value {
     let mut body: Value = serde_json::from_slice(&outcome.body).unwrap_or_default();
     body.get_mut("data").map(Value::take).unwrap_or_default()
 }
 
 /// A change as the page shows it.
-pub(super) fn cell_change(work: &Work, column: &str, change: &FieldChange) -> CellChange {
+fn cell_change(work: &Work, column: &str, change: &FieldChange) -> CellChange {
     CellChange {
         heading: work.file.heading(column),
         from: change.shown.clone(),

@@ -1,88 +1,66 @@
 //! The requests of a row.
 
 use adapter_kit::{Endpoint, Method};
-use gateway::request::row::Row as RowRequest;
 use serde_json::{Map, Value};
 use trainee_file::{FieldChange, List, NestedChange, NestedRow, Row, TraineeRow, input};
 
 use super::{Work, WorkEnd};
+use crate::upload::row_details::StoredRequest;
 
 /// Makes the requests of a row.
 pub(super) struct Prepared<'a> {
     work: &'a Work,
     row: &'a Row,
-    validates_only: bool,
 }
 
 impl Work {
-    /// Prepares the requests of a row, to be checked only or sent.
-    pub(super) fn prepare<'a>(&'a self, row: &'a Row, validates_only: bool) -> Prepared<'a> {
-        Prepared {
-            work: self,
-            row,
-            validates_only,
-        }
+    /// Prepares the requests of a row.
+    pub(super) fn prepare<'a>(&'a self, row: &'a Row) -> Prepared<'a> {
+        Prepared { work: self, row }
     }
 }
 
 impl Prepared<'_> {
+    /// A request with an idempotency key made of the user, the upload, the digest of the file, the
+    /// line, and the part of the row. A second upload of the file has other keys, because records
+    /// that the first one added may be gone.
     fn request(
         &self,
         endpoint: Endpoint,
         trainee_id: &str,
         data: Map<String, Value>,
-    ) -> RowRequest {
-        let body = match data.is_empty() {
-            true => Vec::new(),
-            false => serde_json::json!({ "data": data }).to_string().into_bytes(),
-        };
-        RowRequest {
-            position: self.work.file.position(self.row),
+        part: &str,
+    ) -> StoredRequest {
+        let upload = &self.work.order.upload;
+        let user = self.work.order.user.uploader.user_id();
+        let (id, digest, line) = (upload.id, &upload.file_digest, self.row.line);
+        StoredRequest {
             endpoint,
             trainee_id: trainee_id.to_owned(),
             nested_id: String::new(),
-            body,
-            validates_only: self.validates_only,
+            body: match data.is_empty() {
+                true => String::new(),
+                false => serde_json::json!({ "data": data }).to_string(),
+            },
             if_match: None,
-            idempotency_key: None,
+            idempotency_key: format!("upload-{user}-{id}-{digest}-{line}{part}"),
+            columns: part.to_owned(),
         }
-    }
-
-    /// The idempotency key of a part of the row: made of the user, the upload, the digest of the
-    /// file, the line, and the part. A second upload of the file has other keys, because records
-    /// that the first one added may be gone.
-    fn key(&self, part: &str) -> Option<String> {
-        let user = self.work.order.user.uploader.user_id();
-        let upload = &self.work.order.upload;
-        let (id, digest) = (upload.id, &upload.file_digest);
-        let line = self.row.line;
-        (!self.validates_only).then(|| format!("upload-{user}-{id}-{digest}-{line}{part}"))
     }
 
     /// Registers the trainee.
-    pub(super) fn registration(&self, row: &TraineeRow) -> RowRequest {
-        RowRequest {
-            idempotency_key: self.key(""),
-            ..self.request(Endpoint::CreateTrainee, "", row.body())
-        }
+    pub(super) fn registration(&self, row: &TraineeRow) -> StoredRequest {
+        self.request(Endpoint::CreateTrainee, "", row.body(), "")
     }
 
     /// Shows a trainee.
-    pub(super) fn show(&self, trainee_id: &str) -> RowRequest {
-        self.request(Endpoint::ShowTrainee, trainee_id, Map::new())
+    pub(super) fn show(&self, trainee_id: &str) -> StoredRequest {
+        self.request(Endpoint::ShowTrainee, trainee_id, Map::new(), "")
     }
 
     /// Changes fields of a trainee.
-    pub(super) fn change(
-        &self,
-        trainee_id: &str,
-        changes: &[FieldChange],
-        if_match: Option<String>,
-    ) -> RowRequest {
-        RowRequest {
-            if_match,
-            ..self.request(Endpoint::UpdateTrainee, trainee_id, cells(changes))
-        }
+    pub(super) fn change(&self, trainee_id: &str, changes: &[FieldChange]) -> StoredRequest {
+        self.request(Endpoint::UpdateTrainee, trainee_id, cells(changes), "")
     }
 
     /// Shows the nested record that a change is about; `None` for a record to add.
@@ -90,40 +68,33 @@ impl Prepared<'_> {
         &self,
         trainee_id: &str,
         nested: &NestedChange,
-    ) -> Result<Option<RowRequest>, WorkEnd> {
+    ) -> Result<Option<StoredRequest>, WorkEnd> {
         let NestedChange::Update { row, id, .. } = nested else {
             return Ok(None);
         };
         let show = endpoint(row.list, Method::Get, true)?;
-        Ok(Some(RowRequest {
+        Ok(Some(StoredRequest {
             nested_id: id.clone(),
-            ..self.request(show, trainee_id, Map::new())
+            ..self.request(show, trainee_id, Map::new(), &row.column_name(""))
         }))
     }
 
-    /// Adds or changes a nested record. The entity tag is that of the trainee for a record to add,
-    /// and otherwise that of the nested record.
+    /// Adds or changes a nested record.
     pub(super) fn nested(
         &self,
         trainee_id: &str,
         nested: &NestedChange,
-        if_match: Option<String>,
-    ) -> Result<RowRequest, WorkEnd> {
+    ) -> Result<StoredRequest, WorkEnd> {
         Ok(match nested {
             NestedChange::Add(row) => {
                 let add = endpoint(row.list, Method::Post, false)?;
-                RowRequest {
-                    if_match,
-                    idempotency_key: self.key(&format!("-{}-{}", row.list.name, row.number)),
-                    ..self.request(add, trainee_id, row.body())
-                }
+                self.request(add, trainee_id, row.body(), &row.column_name(""))
             }
             NestedChange::Update { row, id, changes } => {
                 let update = endpoint(row.list, Method::PutOrPatch, true)?;
-                RowRequest {
+                StoredRequest {
                     nested_id: id.clone(),
-                    if_match,
-                    ..self.request(update, trainee_id, cells(changes))
+                    ..self.request(update, trainee_id, cells(changes), &row.column_name(""))
                 }
             }
         })

@@ -21,8 +21,6 @@ pub struct UploadLease {
     pub id: i64,
     /// What is done with the rows.
     pub stage: UploadStage,
-    /// Whether an earlier server may have begun the stage without storing all results.
-    pub is_resumed: bool,
     until: NaiveDateTime,
 }
 
@@ -114,12 +112,7 @@ impl Session<'_> {
             .filter(is_idle(now.naive_utc()))
             .set(uploads::worked_until.eq(until))
             .execute(self.connection)?;
-        Ok((taken > 0).then_some(UploadLease {
-            id,
-            stage,
-            is_resumed: found.worked_until.is_some(),
-            until,
-        }))
+        Ok((taken > 0).then_some(UploadLease { id, stage, until }))
     }
 
     /// Stores the results of rows, and renews the lease. Returns the new lease; `None`, and stores
