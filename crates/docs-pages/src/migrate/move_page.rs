@@ -126,9 +126,12 @@ pub(super) fn with_outcome(
 }
 
 impl MovePage {
-    fn new(pair: MovePair, form: Form, outcome: Option<Outcome>, page: FormPage) -> Self {
+    fn new(pair: MovePair, form: Form, mut outcome: Option<Outcome>, page: FormPage) -> Self {
         let MovePair { from, to } = pair;
         let guide = Guide::new(from, to, page.lists);
+        if let Some(outcome) = &mut outcome {
+            guide.explain(outcome);
+        }
         let versions = page.versions;
         let is_newest = versions
             .newest()

@@ -31,6 +31,8 @@ pub(super) struct Outcome {
     pub(super) renames: Rows<Renamed>,
     pub(super) lost: Rows<Lost>,
     pub(super) problems: Rows<Problem>,
+    /// The stricter rules that depend on a field with a problem, as HTML.
+    pub(super) pending_rules: Vec<String>,
     /// The notes that no shown problem contains.
     pub(super) notices: Rows<Noticed>,
     /// The command that lets the target version check the body; `None` for a response.
@@ -61,6 +63,8 @@ pub(super) struct Problem {
     pub(super) remedy: Remedy,
     /// The accepted codes, if the problem is about a code.
     pub(super) codes: Option<CodesHelp>,
+    /// The stricter rules about the field, as HTML.
+    pub(super) rules: Vec<String>,
 }
 
 /// What to do about a problem.
@@ -148,6 +152,7 @@ impl Outcome {
                 message: notice.message.clone(),
             }),
             problems,
+            pending_rules: Vec::new(),
         }
     }
 }
@@ -179,6 +184,7 @@ impl ProblemRows<'_> {
             field,
             message: problem.message,
             code: code.to_owned(),
+            rules: Vec::new(),
         }
     }
 

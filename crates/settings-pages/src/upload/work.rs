@@ -53,9 +53,9 @@ const PAUSES: [Duration; 4] = [
 ];
 /// The time between two renewals of the lease, which is longer, while the rows of a portion run.
 const LEASE_RENEWAL: Duration = Duration::from_secs(10);
-/// The longest pause while the rate limit of the user is used up, so that the pause never outlasts the
-/// upload.
-const MAX_QUOTA_PAUSE: u64 = 60;
+/// The shortest and the longest pause after the rate limit of the user was used up, in seconds. Work
+/// that continues opens the file again, and an upload is kept for an hour.
+const QUOTA_PAUSE: (u64, u64) = (10, 60);
 
 /// The reason that work ends before its last row.
 #[derive(Debug, thiserror::Error)]
@@ -256,7 +256,8 @@ impl Work {
     /// Gives up the lease, and no server can take it for some seconds.
     async fn postpone(&self, seconds: u64) -> Result<(), WorkEnd> {
         let lease = self.lease.borrow().clone();
-        let pause = Duration::from_secs(seconds.min(MAX_QUOTA_PAUSE));
+        let (shortest, longest) = QUOTA_PAUSE;
+        let pause = Duration::from_secs(seconds.clamp(shortest, longest));
         let postpone = move |session: &mut Session<'_>| session.postpone_upload_work(&lease, pause);
         Ok(self.state.store.write::<_, StorageError>(postpone).await?)
     }

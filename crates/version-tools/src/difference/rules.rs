@@ -21,6 +21,20 @@ pub struct RuleChange {
     pub kind: RuleChangeKind,
 }
 
+impl RuleChange {
+    /// Returns the fields that the rule of the target version reads, its subject first; none if that
+    /// version does not have the rule.
+    #[must_use]
+    pub fn reads(&self) -> &[&'static str] {
+        match &self.kind {
+            RuleChangeKind::Added { after } | RuleChangeKind::Replaced { after, .. } => {
+                &after.reads
+            }
+            RuleChangeKind::Dropped { .. } => &[],
+        }
+    }
+}
+
 /// The kind of change of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]

@@ -250,6 +250,23 @@ fn problem_about_a_code_lists_the_accepted_codes() {
 }
 
 #[test]
+fn problems_are_explained_by_stricter_rules() {
+    let register = Register::start();
+    let body = "{\"data\": {\"training_route\": \"02\", \"course_year\": \"first\"}}";
+    let page = result(&register, "update", body);
+    let problems = section(&page, "problems").unwrap();
+    let (of_fields, pending) = problems
+        .split_once("checks these rules only after you fix the problems")
+        .unwrap();
+    assert!(of_fields.contains("course_year_whole_number"), "{of_fields}");
+    assert!(pending.contains("primary_subject"), "{pending}");
+    assert!(!pending.contains("course_year_whole_number"), "{pending}");
+    let other = result(&register, "update", "{\"data\": {\"email\": \"none\"}}");
+    let problems = section(&other, "problems").unwrap();
+    assert!(!problems.contains("New rule"), "{problems}");
+}
+
+#[test]
 fn accepted_codes_are_listed_once_and_long_lists_are_linked() {
     let register = Register::start();
     let (_, newest) = oldest_and_newest();

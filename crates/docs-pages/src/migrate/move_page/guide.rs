@@ -13,6 +13,7 @@ use version_tools::difference::{
 
 use super::super::code_list_page;
 use super::super::endpoints::{self, ChangeKind};
+use super::super::outcome::Outcome;
 use crate::markdown::inline_html;
 
 /// The changes between two versions.
@@ -62,6 +63,9 @@ pub(super) struct Row {
     pub(super) summary: String,
     /// Empty if there is nothing to do.
     pub(super) advice: String,
+    /// The fields that the target version's rule reads, its subject first. Empty for a change of
+    /// another kind.
+    reads: Vec<&'static str>,
 }
 
 /// A code that the target version refuses.
@@ -124,6 +128,25 @@ impl Guide {
                 self.requests.rows.push(Row::new(change));
             }
         }
+    }
+
+    /// Explains the problems of a body by the stricter rules: beside each problem the rules about its
+    /// field, and separately the rules that depend on such a field. The target version checks those
+    /// after the problem is fixed.
+    pub(super) fn explain(&self, outcome: &mut Outcome) {
+        let problems = &mut outcome.problems.rows;
+        for problem in problems.iter_mut() {
+            let rules = self.rules.rows.iter();
+            let about = rules.filter(|rule| rule.reads.first() == Some(&problem.field.as_str()));
+            problem.rules = about.map(Row::words).collect();
+        }
+        let has_problem = |field: &&str| problems.iter().any(|problem| problem.field == **field);
+        let depends = |rule: &&Row| match rule.reads.split_first() {
+            Some((subject, others)) => !has_problem(subject) && others.iter().any(has_problem),
+            None => false,
+        };
+        let pending = self.rules.rows.iter().filter(depends);
+        outcome.pending_rules = pending.map(Row::words).collect();
     }
 
     /// Adds a rename, or its use in another record if the names are known.
@@ -303,7 +326,16 @@ impl Row {
             subject: change.of.clone(),
             summary: inline_html(&format!("{}{example}", change.summary)),
             advice: inline_html(&change.advice),
+            reads: match &change.detail {
+                ChangeDetail::Rule(rule) => rule.reads().to_vec(),
+                _ => Vec::new(),
+            },
         }
+    }
+
+    /// Returns the change and what to do about it, as HTML.
+    fn words(&self) -> String {
+        format!("{} {}", self.summary, self.advice)
     }
 
     /// Returns a row without a cell for advice. The advice about a new possibility only repeats the

@@ -151,7 +151,8 @@ fn steps_about_sections(guide: &Guide, is_converted: bool) -> Vec<Step> {
 
 fn readiness_step(from: Label, page: Option<&'static str>) -> Step {
     let step = Step::new(format!(
-        "Read your readiness with GET {}/account/readiness, and fix the problems that it lists.",
+        "Send your usual requests in {from}. Then read your readiness with GET {}/account/readiness, \
+         and fix the problems that it lists. Before your first request, usage is null.",
         from.base_path()
     ));
     match page {
