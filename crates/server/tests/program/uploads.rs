@@ -89,12 +89,13 @@ impl Person {
     }
 }
 
-/// The number of rows that the page of an upload reports as done in the present stage; `None` if the
-/// server has not begun.
+/// Whether the page of an upload shows the results of a stage.
+fn is_finished(page: &str, rows: usize) -> bool {
+    page.contains(&format!("Send {rows} rows")) || page.contains("Report on upload")
+}
+
+/// The number of rows that the page of a running upload reports as done.
 fn rows_done(page: &str, rows: usize) -> Option<usize> {
-    if page.contains(&format!("Send {rows} rows")) || page.contains("Report on upload") {
-        return Some(rows);
-    }
     let (before, _) = page.split_once(&format!(" of {rows} rows are "))?;
     before.rsplit_once('>')?.1.parse().ok()
 }
@@ -108,8 +109,9 @@ fn kill_at_different_rows(
 ) -> Server {
     for kill in 0..kills {
         wait_until("the server has worked on more rows", || {
-            let done = rows_done(&person.open(&server, path), rows);
-            done.is_some_and(|done| done > kill * rows / (kills + 1))
+            let page = person.open(&server, path);
+            let wanted = kill * rows / (kills + 1);
+            is_finished(&page, rows) || rows_done(&page, rows).is_some_and(|done| done > wanted)
         });
         drop(server);
         execute(&place.url(), LEASE_ENDS);
@@ -146,12 +148,12 @@ fn killed_servers_check_and_send_each_row_once() {
     person.send(&server, &format!("{path}/check"));
     server = kill_at_different_rows(&place, server, (&mut person, &path), (rows, kills));
     wait_until("the rows are checked", || {
-        rows_done(&person.open(&server, &path), rows) == Some(rows)
+        is_finished(&person.open(&server, &path), rows)
     });
     person.send(&server, &format!("{path}/send"));
     server = kill_at_different_rows(&place, server, (&mut person, &path), (rows, kills));
     wait_until("all rows are sent", || {
-        rows_done(&person.open(&server, &path), rows) == Some(rows)
+        is_finished(&person.open(&server, &path), rows)
     });
     let keys = texts(&place.url(), KEYS);
     assert_eq!(keys.len(), rows, "a row was lost or sent twice");

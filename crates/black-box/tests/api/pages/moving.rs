@@ -258,7 +258,10 @@ fn problems_are_explained_by_stricter_rules() {
     let (of_fields, pending) = problems
         .split_once("checks these rules only after you fix the problems")
         .unwrap();
-    assert!(of_fields.contains("course_year_whole_number"), "{of_fields}");
+    assert!(
+        of_fields.contains("course_year_whole_number"),
+        "{of_fields}"
+    );
     assert!(pending.contains("primary_subject"), "{pending}");
     assert!(!pending.contains("course_year_whole_number"), "{pending}");
     let other = result(&register, "update", "{\"data\": {\"email\": \"none\"}}");
