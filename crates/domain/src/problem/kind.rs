@@ -148,8 +148,7 @@ problems! {
         "Send another value, or leave one of the two fields out.";
     SubjectForPhase { phase: &'static str, subject: &'static str } = "subject_for_phase":
         "The phase of education requires a specific first subject.",
-        "Send the subject that the message names first, and your other subjects after it. The age range of \
-         the course decides the phase.";
+        "Send the subject that the message names first, and your other subjects after it.";
     RequiredOnRoute { route: String } = "required_on_route":
         "The training route requires a value in this field.",
         "Send a value, or correct the route.";
