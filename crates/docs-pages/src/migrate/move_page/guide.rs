@@ -322,14 +322,15 @@ impl Row {
                 example.before, example.after
             )
         });
+        let mut reads = Vec::new();
+        if let ChangeDetail::Rule(rule) = &change.detail {
+            reads.extend_from_slice(rule.reads());
+        }
         Self {
             subject: change.of.clone(),
             summary: inline_html(&format!("{}{example}", change.summary)),
             advice: inline_html(&change.advice),
-            reads: match &change.detail {
-                ChangeDetail::Rule(rule) => rule.reads().to_vec(),
-                _ => Vec::new(),
-            },
+            reads,
         }
     }
 
