@@ -42,6 +42,15 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 /// Returns the change of an endpoint between two versions; `None` if there is nothing to report.
 fn change(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let label = to.label;
+    let replacement = to.endpoints.replacement(endpoint);
+    let request = endpoint.row().request;
+    let has_same_body =
+        request.is_some() && replacement.is_some_and(|other| other.row().request == request);
+    let same_body = if has_same_body {
+        " with the same body"
+    } else {
+        ""
+    };
     let (kind, words) = match (
         from.endpoints.has(endpoint),
         to.endpoints.has(endpoint),
@@ -53,14 +62,14 @@ fn change(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<Chan
                 "deprecated in {label} from {}; removed in {}{}",
                 day(deprecation.since),
                 deprecation.removed_in,
-                instead(endpoint, to.endpoints.replacement(endpoint))
+                instead(replacement, same_body)
             ),
         ),
         (true, false, _) => (
             ChangeKind::Removed,
             format!(
                 "not in {label}{}",
-                instead(endpoint, to.endpoints.counterpart(endpoint))
+                instead(to.endpoints.counterpart(endpoint), "")
             ),
         ),
         (false, true, None) => (
@@ -80,18 +89,12 @@ fn change(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<Chan
     })
 }
 
-/// Returns the end of a sentence that names the endpoint to use instead.
-fn instead(endpoint: Endpoint, other: Option<Endpoint>) -> String {
-    let Some(other) = other else {
-        return "; no endpoint replaces it".to_owned();
-    };
-    let record = |endpoint: Endpoint| endpoint.row().request.map(|request| request.record);
-    let same_body = if record(endpoint).is_some() && record(endpoint) == record(other) {
-        " with the same body"
-    } else {
-        ""
-    };
-    format!("; use {}{same_body} instead", named(other))
+/// Returns the end of a sentence that names the endpoint to use instead, with `how` after it.
+fn instead(other: Option<Endpoint>, how: &str) -> String {
+    other.map_or_else(
+        || "; no endpoint replaces it".to_owned(),
+        |other| format!("; use {}{how} instead", named(other)),
+    )
 }
 
 /// Returns the method and the path, with a space that does not break lines.

@@ -7,7 +7,7 @@ use adapter_kit::problems::ErrorEntry;
 use adapter_kit::read::client_text::truncated;
 use adapter_kit::{ApiVersion, Label, Served, reference};
 use domain::{Code, List, Lists};
-use http_kit::requests::methods::methods;
+use http_kit::requests::methods::usual_method;
 use serde_json::Value;
 use version_tools::translate::{BodyKind, Finding, Translation};
 
@@ -245,7 +245,7 @@ fn check_command(origin: &str, version: &ApiVersion, kind: BodyKind) -> Option<S
         return None;
     }
     let endpoint = example::endpoint(version, kind)?;
-    let method = methods(endpoint.method()).last()?;
+    let method = usual_method(endpoint.method());
     let mut path = String::new();
     for part in endpoint.path().split_inclusive('/') {
         match part.strip_prefix('{') {

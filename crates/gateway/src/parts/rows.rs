@@ -5,8 +5,9 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::ETAG;
 use actix_web::web::Bytes;
 use adapter_kit::problems::message;
-use adapter_kit::{Endpoint, Method, Served, names};
+use adapter_kit::{Served, names};
 use domain::Lists;
+use http_kit::requests::methods::usual_method;
 use storage::error::StorageError;
 use storage::records::idempotency::KeyState;
 use storage::session::Session;
@@ -72,7 +73,7 @@ pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> Row
         let observed = ObservedRequest {
             served,
             endpoint,
-            method: method(endpoint),
+            method: usual_method(endpoint.method()),
             status: outcome.status,
             item: Some(position),
             result: record_result,
@@ -111,16 +112,6 @@ pub async fn was_sent(
         Ok(state != KeyState::Unused)
     };
     state.store.write(job).await
-}
-
-/// The method of a request to the endpoint, as clients send it.
-fn method(endpoint: Endpoint) -> actix_web::http::Method {
-    match endpoint.method() {
-        Method::Get => actix_web::http::Method::GET,
-        Method::Post => actix_web::http::Method::POST,
-        Method::PutOrPatch => actix_web::http::Method::PATCH,
-        Method::Delete => actix_web::http::Method::DELETE,
-    }
 }
 
 impl RowOutcome {

@@ -17,6 +17,17 @@ pub fn method_name(method: &HttpMethod) -> &'static str {
         .unwrap_or(OTHER_METHOD)
 }
 
+/// The HTTP method that a client usually sends for a method of the API.
+#[must_use]
+pub const fn usual_method(method: Method) -> HttpMethod {
+    match method {
+        Method::Get => HttpMethod::GET,
+        Method::Post => HttpMethod::POST,
+        Method::PutOrPatch => HttpMethod::PATCH,
+        Method::Delete => HttpMethod::DELETE,
+    }
+}
+
 /// The HTTP methods that stand for a method of the API.
 #[must_use]
 pub fn methods(method: Method) -> &'static [HttpMethod] {

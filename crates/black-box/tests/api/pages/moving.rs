@@ -256,7 +256,7 @@ fn problems_are_explained_by_stricter_rules() {
     let page = result(&register, "update", body);
     let problems = section(&page, "problems").unwrap();
     let (of_fields, pending) = problems
-        .split_once("checks these rules only after you fix the problems")
+        .split_once("These rules also depend on fields with a problem.")
         .unwrap();
     assert!(
         of_fields.contains("course_year_whole_number"),

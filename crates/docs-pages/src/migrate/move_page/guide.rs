@@ -131,8 +131,8 @@ impl Guide {
     }
 
     /// Explains the problems of a body by the stricter rules: beside each problem the rules about its
-    /// field, and separately the rules that depend on such a field. The target version checks those
-    /// after the problem is fixed.
+    /// field, and separately the rules that depend on such a field. Those can refuse the body after
+    /// the problem is fixed.
     pub(super) fn explain(&self, outcome: &mut Outcome) {
         let problems = &mut outcome.problems.rows;
         for problem in problems.iter_mut() {
