@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
+use postgres_client::PostgresConnection;
 use tempfile::TempDir;
 
 use crate::kind::Kind;
@@ -164,6 +165,17 @@ impl Template {
             }
         }
     }
+}
+
+/// Runs SQL on the database at an address, by a connection that no server knows of.
+pub fn execute(url: &str, sql: &str) {
+    let done = match url.strip_prefix("sqlite://") {
+        Some(path) => SqliteConnection::establish(path)
+            .map(|mut opened| opened.batch_execute(&format!("PRAGMA busy_timeout = 5000; {sql}"))),
+        None => PostgresConnection::establish(url).map(|mut opened| opened.batch_execute(sql)),
+    };
+    done.unwrap_or_else(|error| panic!("the database cannot be opened: {error}"))
+        .unwrap_or_else(|error| panic!("the database refuses {sql}: {error}"));
 }
 
 /// The database in a folder as one file, although a connection to it may not be closed yet.

@@ -24,7 +24,7 @@ mod tools;
 use std::path::{Path, PathBuf};
 
 pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
-pub use database::Database;
+pub use database::{Database, execute};
 pub use demo::Demo;
 pub use kind::{KIND_VARIABLE, Kind};
 pub use mail_server::{MAIL_PASSWORD, MailMode, MailServer, MailTls, ReceivedMail};

@@ -8,13 +8,12 @@ use std::process::{ChildStdout, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection};
 use postgres_client::PostgresConnection;
 use serde_json::Value;
 use tempfile::TempDir;
-pub(crate) use test_support::kinds;
 use test_support::{Database, Demo, Process};
+pub(crate) use test_support::{execute, kinds};
 use ureq::Agent;
 
 /// Waits until something is so.
@@ -217,23 +216,6 @@ impl Server {
     pub(crate) fn stop(mut self) {
         self.process.signal("TERM");
         assert!(self.process.wait().success());
-    }
-}
-
-/// Runs SQL on a database by a connection that no server knows of.
-pub(crate) fn execute(url: &str, sql: &str) {
-    match url.strip_prefix("sqlite://") {
-        Some(path) => {
-            let mut connection = SqliteConnection::establish(path).unwrap();
-            connection
-                .batch_execute("PRAGMA busy_timeout = 5000")
-                .unwrap();
-            connection.batch_execute(sql).unwrap();
-        }
-        None => PostgresConnection::establish(url)
-            .unwrap()
-            .batch_execute(sql)
-            .unwrap(),
     }
 }
 
