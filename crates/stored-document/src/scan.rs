@@ -321,22 +321,16 @@ impl<'a> Input<'a> {
                     .rest
                     .bytes()
                     .position(|byte| !byte.is_ascii_digit() && byte != b'-')?;
-                let text = self.split(length)?;
-                integer(text)?;
-                text
+                self.split(length).filter(|text| integer(text).is_some())?
             }
             Kind::Boolean if self.rest.starts_with("true") => self.split(4)?,
             Kind::Boolean => self.split(5).filter(|text| *text == "false")?,
-            Kind::Date => {
-                let text = self.split(DATE_LENGTH)?;
-                date(text)?;
-                text
-            }
-            Kind::Timestamp => {
-                let text = self.split(TIMESTAMP_LENGTH)?;
-                timestamp(text)?;
-                text
-            }
+            Kind::Date => self
+                .split(DATE_LENGTH)
+                .filter(|text| date(text).is_some())?,
+            Kind::Timestamp => self
+                .split(TIMESTAMP_LENGTH)
+                .filter(|text| timestamp(text).is_some())?,
             Kind::TextList => {
                 let text = self.array()?;
                 texts(text)?;

@@ -277,16 +277,16 @@ async fn check_nested(
         }
         let outcome = work.validate(row, &request).await?;
         details.requests.push(request);
-        let (row, changes) = nested_fields(nested);
+        let (nested_row, changes) = nested_fields(nested);
         for problem in &outcome.problems {
-            let column = row.column_name(&problem.field);
+            let column = nested_row.column_name(&problem.field);
             details.problems.push(cell_problem(work, &column, problem));
         }
         let changed = record(&outcome);
         let is_added = matches!(nested, NestedChange::Add(_));
         for change in &changes {
             if is_added || cell(at(&changed, &change.field)) != change.shown {
-                let column = row.column_name(&change.field);
+                let column = nested_row.column_name(&change.field);
                 details.changes.push(cell_change(work, &column, change));
             }
         }
