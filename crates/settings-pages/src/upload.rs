@@ -10,6 +10,7 @@ pub(crate) mod names;
 mod opened_file;
 pub(crate) mod receiving;
 pub(crate) mod refused;
+mod repair_choices;
 pub(crate) mod results;
 mod row_details;
 pub(crate) mod sealing;

@@ -1,10 +1,12 @@
 //! Reads the rows of cells of a text. No row and no cell takes more memory than its limit.
 
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
+use visible_text::is_blank;
 
 use crate::fault::{FileFault, Limits};
+use crate::writing::FORMULA_STARTS;
 
-/// The apostrophe before the text of a cell in some files, which is not part of the text.
+/// The apostrophe that spreadsheets add before a text that looks like a number or a formula.
 pub(crate) const APOSTROPHE: char = '\'';
 /// The separators, with their names in the plural. If several fit equally well, the first is used.
 const SEPARATORS: [(u8, &str); 3] = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs")];
@@ -18,7 +20,7 @@ const FIRST_CELL_BYTES: usize = 1024;
 pub struct Row {
     /// The first line of the row in the file, from 1.
     pub line: u64,
-    /// The cells, without surrounding white space and without the apostrophe before a text.
+    /// The cells, without surrounding white space and without an added apostrophe.
     pub cells: Vec<String>,
 }
 
@@ -154,14 +156,30 @@ fn count_first_row(text: &str, separator: (u8, &'static str), limits: &Limits) -
     }
 }
 
-/// The text of a cell without surrounding white space and without the apostrophe before it.
-/// Templates have an apostrophe before text that a spreadsheet would read as a number.
+/// The text of a cell without surrounding white space and without an added apostrophe. Invisible
+/// text is blank.
 fn trim_cell(cell: &[u8]) -> String {
     let text = String::from_utf8_lossy(cell);
+    if is_blank(&text) {
+        return String::new();
+    }
     let text = text.trim();
-    text.strip_prefix(APOSTROPHE)
-        .map_or(text, str::trim_start)
-        .to_owned()
+    remove_apostrophe(text).unwrap_or(text).to_owned()
+}
+
+/// The text after an apostrophe that a spreadsheet or [`spreadsheet_cell`] has added; `None` if the
+/// text has none. An apostrophe before a letter belongs to the text, such as in a name.
+///
+/// [`spreadsheet_cell`]: crate::spreadsheet_cell
+pub(crate) fn remove_apostrophe(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix(APOSTROPHE)?;
+    let shown = rest.trim_start();
+    let is_added = |first: char| {
+        first == APOSTROPHE || first.is_ascii_digit() || FORMULA_STARTS.contains(&first)
+    };
+    // Text that begins with a tab or a line end is a formula for spreadsheets, too.
+    let first = shown.chars().next();
+    first.is_none_or(is_added).then_some(shown)
 }
 
 /// The line that contains a byte of a text, from 1.

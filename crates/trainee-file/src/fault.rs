@@ -38,6 +38,9 @@ pub enum FileFault {
     /// There is no cell with text.
     #[error("The file is empty.")]
     Empty,
+    /// There are headings, and no row with text below them.
+    #[error("The file has headings and no rows of trainees.")]
+    NoRows,
     /// The file has more bytes than the limit.
     #[error(
         "The file is larger than {megabytes} MB; split it into smaller files.",
@@ -80,12 +83,12 @@ pub enum FileFault {
     /// Two columns have the same heading.
     #[error("Two columns are called {0:?}; each needs a unique name in the first row.")]
     RepeatedHeading(String),
-    /// A row has another number of cells than the first one.
+    /// A row has more cells than the first one.
     #[error(
         "Line {line} has {cells} cells, and the first row has {columns}; put quotation marks around \
          cells that contain {separator}."
     )]
-    CellCount {
+    TooManyCells {
         /// The line of the row.
         line: u64,
         /// The cells of the row.

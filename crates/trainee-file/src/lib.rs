@@ -38,7 +38,10 @@ pub use compare::{
 pub use fault::{FileFault, Limits};
 pub use headings::WHY_HEADING;
 pub use record::{at, cell, input};
-pub use repairs::{CellKind, Codes, Mangled, Repair, find_repairs};
+pub use repairs::{
+    CellKind, Codes, DateOrder, Mangled, Remedy, Repair, RepairContext, find_repairs,
+};
 pub use table::Table;
+pub use text::decode;
 pub use trainee_row::{NestedRow, TraineeRow};
 pub use writing::{add_apostrophe, spreadsheet_cell, write_csv};

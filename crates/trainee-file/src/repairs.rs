@@ -1,22 +1,21 @@
 //! Finds columns that a spreadsheet has changed, and proposes a repair for each.
 //!
-//! A repair is for a whole column, because one cell alone does not show the change: the other cells
-//! of a column show whether `03/04/2026` is a day in April or in March.
+//! A repair is for a whole column, because one cell alone does not show the change. Whether
+//! `03/04/2026` is a day in April or in March is decided for the whole file: by the dates of all
+//! columns that exist in one order only, or by the person.
 
 mod dates;
+mod formulas;
 mod numbers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use chrono::NaiveDate;
+
 use crate::columns::{Column, List};
 use crate::table::Table;
-use crate::writing::FORMULA_STARTS;
 
-/// Texts that spreadsheets show for a formula without a value.
-const ERROR_VALUES: [&str; 8] = [
-    "#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!",
-];
 /// The maximum number of examples of a repair.
 const MAX_EXAMPLES: usize = 3;
 
@@ -25,8 +24,12 @@ const MAX_EXAMPLES: usize = 3;
 pub enum CellKind {
     /// Any text.
     Text,
-    /// A day, as `YYYY-MM-DD`.
+    /// A day, as `YYYY-MM-DD`. A year of two digits is the one within 50 years around today.
     Date,
+    /// A date of birth, as `YYYY-MM-DD`. A year of two digits is the latest one that is past.
+    BirthDate,
+    /// A year of four digits.
+    Year,
     /// A code of a code list.
     Code,
     /// Digits that may begin with zeros, such as the sector's student identifiers. The field
@@ -45,14 +48,34 @@ pub trait Codes {
     fn code(&self, list: Option<List>, field: &str, text: &str) -> Option<String>;
 }
 
+/// The order of day and month in dates such as `03/04/2026`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DateOrder {
+    /// Day, month, year.
+    DayFirst,
+    /// Month, day, year.
+    MonthFirst,
+}
+
+/// What finding repairs depends on, besides the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RepairContext {
+    /// Today, for years of two digits.
+    pub today: NaiveDate,
+    /// The order of day and month that the person has chosen. `None` if the dates decide.
+    pub date_order: Option<DateOrder>,
+}
+
 /// A kind of change of the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mangled {
     /// Zeros at the beginning were lost.
     LostZeros,
+    /// Whole numbers have the form `11.0`.
+    Decimals,
     /// Numbers have the form `1.23456E+5`, which still contains all digits.
     ScientificNotation,
-    /// Numbers were shortened, and digits were lost. The cells cannot be restored.
+    /// Numbers were shortened, and digits were lost.
     LostDigits,
     /// Dates are written as year, month and day, in another form than `YYYY-MM-DD`.
     YearFirst,
@@ -60,102 +83,136 @@ pub enum Mangled {
     DayFirst,
     /// Dates are written as month, day and year.
     MonthFirst,
-    /// Dates are written in several orders. The cells cannot be restored.
+    /// Some dates of the file exist only with the day first, and others only with the month first.
     MixedDates,
+    /// All dates of the file exist with the day first and with the month first.
+    UndecidedDates,
+    /// The months of dates are written as names.
+    MonthNames,
     /// Dates are written as the day numbers of a spreadsheet.
     DayNumbers,
+    /// Years are written as dates.
+    DatesOfYears,
     /// Codes are written as their names.
     CodeNames,
-    /// The cells have formulas instead of values, and cannot be restored.
+    /// The cells have formulas that only show a text, such as `="01"`.
+    TextFormulas,
+    /// The cells have formulas instead of values.
     Formulas,
-    /// Error values of formulas, or `####`. The cells cannot be restored.
+    /// Error values of formulas, or `####`.
     ErrorValues,
+}
+
+/// What can be done about changed cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// The values are known: the cells can be repaired.
+    Repair,
+    /// The values are known once the person chooses the [`DateOrder`] of the file.
+    ChooseDateOrder,
+    /// The values are not in the file. The person corrects the file, or says that the cells are
+    /// right as they are.
+    Correct,
 }
 
 impl Mangled {
     /// All kinds.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::LostZeros,
+        Self::Decimals,
         Self::ScientificNotation,
         Self::LostDigits,
         Self::YearFirst,
         Self::DayFirst,
         Self::MonthFirst,
         Self::MixedDates,
+        Self::UndecidedDates,
+        Self::MonthNames,
         Self::DayNumbers,
+        Self::DatesOfYears,
         Self::CodeNames,
+        Self::TextFormulas,
         Self::Formulas,
         Self::ErrorValues,
     ];
 
-    /// Returns the name, a sentence about the change, and an advice if the cells cannot be
-    /// restored.
-    fn describe(self) -> (&'static str, &'static str, Option<&'static str>) {
-        let enter_text = "Format the column as text, and enter the numbers again.";
-        let write_iso = "Write all of them as YYYY-MM-DD.";
-        let paste = "Copy the column in a spreadsheet, and paste it as values.";
-        let correct = "Correct the formulas, or make the column wider.";
-        match self {
-            Self::LostZeros => ("lost_zeros", "Zeros at the beginning are missing.", None),
-            Self::ScientificNotation => (
-                "scientific_notation",
-                "The numbers are in scientific notation.",
-                None,
-            ),
-            Self::LostDigits => {
-                let happened = "A spreadsheet has shortened the numbers. Their digits are lost.";
-                ("lost_digits", happened, Some(enter_text))
-            }
-            Self::YearFirst => (
-                "year_first",
-                "The dates are not written as YYYY-MM-DD.",
-                None,
-            ),
-            Self::DayFirst => ("day_first", "The dates are day, month and year.", None),
-            Self::MonthFirst => ("month_first", "The dates are month, day and year.", None),
-            Self::MixedDates => {
-                let happened = "Some dates begin with the day, and others with the month.";
-                ("mixed_dates", happened, Some(write_iso))
-            }
-            Self::DayNumbers => (
-                "day_numbers",
-                "The dates are day numbers of a spreadsheet.",
-                None,
-            ),
-            Self::CodeNames => (
-                "code_names",
-                "The cells have names in the place of codes.",
-                None,
-            ),
-            Self::Formulas => ("formulas", "The cells are formulas.", Some(paste)),
-            Self::ErrorValues => (
-                "error_values",
-                "The cells are error values of a spreadsheet.",
-                Some(correct),
-            ),
-        }
-    }
-
     /// Returns the name for forms and stored results.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.describe().0
+        match self {
+            Self::LostZeros => "lost_zeros",
+            Self::Decimals => "decimals",
+            Self::ScientificNotation => "scientific_notation",
+            Self::LostDigits => "lost_digits",
+            Self::YearFirst => "year_first",
+            Self::DayFirst => "day_first",
+            Self::MonthFirst => "month_first",
+            Self::MixedDates => "mixed_dates",
+            Self::UndecidedDates => "undecided_dates",
+            Self::MonthNames => "month_names",
+            Self::DayNumbers => "day_numbers",
+            Self::DatesOfYears => "dates_of_years",
+            Self::CodeNames => "code_names",
+            Self::TextFormulas => "text_formulas",
+            Self::Formulas => "formulas",
+            Self::ErrorValues => "error_values",
+        }
     }
 
-    /// Whether the cells can be restored.
+    /// Returns what can be done about the cells.
     #[must_use]
-    pub fn can_be_restored(self) -> bool {
-        self.describe().2.is_none()
+    pub fn remedy(self) -> Remedy {
+        match self {
+            Self::LostZeros
+            | Self::Decimals
+            | Self::ScientificNotation
+            | Self::YearFirst
+            | Self::DayFirst
+            | Self::MonthFirst
+            | Self::MonthNames
+            | Self::DayNumbers
+            | Self::DatesOfYears
+            | Self::CodeNames
+            | Self::TextFormulas => Remedy::Repair,
+            Self::MixedDates | Self::UndecidedDates => Remedy::ChooseDateOrder,
+            Self::LostDigits | Self::Formulas | Self::ErrorValues => Remedy::Correct,
+        }
     }
 }
 
 impl fmt::Display for Mangled {
-    /// Writes sentences about the change, and an advice if the cells cannot be restored.
+    /// Writes sentences about the change, and an advice if the cells cannot be repaired.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.describe() {
-            (_, happened, None) => formatter.write_str(happened),
-            (_, happened, Some(advice)) => write!(formatter, "{happened} {advice}"),
-        }
+        formatter.write_str(match self {
+            Self::LostZeros => "Zeros at the beginning are missing.",
+            Self::Decimals => "The numbers have a decimal point.",
+            Self::ScientificNotation => "The numbers are in scientific notation.",
+            Self::LostDigits => {
+                "A spreadsheet may have shortened the numbers: it replaces the last digits by \
+                 zeros. Format the column as text, and enter the numbers again."
+            }
+            Self::YearFirst => "The dates are not written as YYYY-MM-DD.",
+            Self::DayFirst => "The dates are day, month and year.",
+            Self::MonthFirst => "The dates are month, day and year.",
+            Self::MixedDates => {
+                "Some dates of the file begin with the day, and others with the month."
+            }
+            Self::UndecidedDates => {
+                "The file does not show whether its dates begin with the day or with the month."
+            }
+            Self::MonthNames => "The dates have names of months.",
+            Self::DayNumbers => "The dates are day numbers of a spreadsheet.",
+            Self::DatesOfYears => "The years are written as dates or with decimals.",
+            Self::CodeNames => "The cells have names in the place of codes.",
+            Self::TextFormulas => "The cells are formulas that show a text.",
+            Self::Formulas => {
+                "The cells are formulas. Copy the column in a spreadsheet, and paste it as values."
+            }
+            Self::ErrorValues => {
+                "The cells are error values of a spreadsheet. Correct the formulas, or make the \
+                 column wider."
+            }
+        })
     }
 }
 
@@ -167,18 +224,18 @@ pub struct Repair {
     /// The kind of change.
     pub kind: Mangled,
     /// Up to three different cells, each before and after the repair. The second text is blank if
-    /// the cells cannot be restored.
+    /// the value is not in the file, and has both dates if the order of day and month is not known.
     pub examples: Vec<(String, String)>,
-    /// The positions of rows in [`Table::rows`], each with its restored cell. The cells are blank
-    /// if they cannot be restored.
+    /// The positions of rows in [`Table::rows`], each with its repaired cell, or what the examples
+    /// have.
     pub cells: Vec<(usize, String)>,
 }
 
 impl Repair {
-    /// Restores the cells of the table that the repair was found in. Cells that cannot be restored
+    /// Repairs the cells of the table that the repair was found in. Cells with another [`Remedy`]
     /// stay as they are.
     pub fn apply(&self, table: &mut Table) {
-        if !self.kind.can_be_restored() {
+        if self.kind.remedy() != Remedy::Repair {
             return;
         }
         for (row, text) in &self.cells {
@@ -193,8 +250,13 @@ impl Repair {
 /// Finds the columns that a spreadsheet has changed, by column. A column has several repairs if its
 /// cells were changed in several ways; each cell is in at most one of them.
 #[must_use]
-pub fn find_repairs(table: &Table, columns: &[Column], codes: &dyn Codes) -> Vec<Repair> {
-    let mut repairs = Vec::new();
+pub fn find_repairs(
+    table: &Table,
+    columns: &[Column],
+    codes: &dyn Codes,
+    context: &RepairContext,
+) -> Vec<Repair> {
+    let mut read_columns = Vec::new();
     for (place, column) in columns.iter().enumerate() {
         let (list, field) = match column {
             Column::Field(field) => (None, field),
@@ -203,24 +265,80 @@ pub fn find_repairs(table: &Table, columns: &[Column], codes: &dyn Codes) -> Vec
                 continue;
             }
         };
-        let cells = filled_cells(table, place);
-        let mut found = Found::new();
-        match codes.kind(list, field) {
-            CellKind::Text => {}
-            CellKind::Date => dates::find(&cells, &mut found),
-            CellKind::Code => find_codes(&cells, list, field, codes, &mut found),
-            CellKind::Digits(lengths) => numbers::find_digits(&cells, lengths, &mut found),
-        }
-        numbers::find_scientific(&cells, &mut found);
-        find_formulas(&cells, &mut found);
-        repairs.extend(found.into_iter().map(|(kind, restored)| Repair {
-            column: place,
-            kind,
-            examples: collect_examples(&cells, &restored),
-            cells: restored,
-        }));
+        read_columns.push(ReadColumn {
+            place,
+            list,
+            field,
+            kind: codes.kind(list, field),
+            cells: filled_cells(table, place),
+        });
     }
-    repairs
+    let dates = dates::decide_order(&read_columns, context);
+    read_columns
+        .iter()
+        .flat_map(|column| find_in_column(column, codes, &dates))
+        .collect()
+}
+
+/// A column with a field, and its cells that are not blank with the positions of their rows.
+struct ReadColumn<'a> {
+    place: usize,
+    list: Option<List>,
+    field: &'a str,
+    kind: CellKind,
+    cells: Vec<(usize, &'a str)>,
+}
+
+/// Finds the repairs of a column.
+fn find_in_column(
+    column: &ReadColumn<'_>,
+    codes: &dyn Codes,
+    dates: &dates::FileDates,
+) -> Vec<Repair> {
+    let mut found = Found::new();
+    // Each different text is read once.
+    let mut read = HashMap::new();
+    for (row, text) in &column.cells {
+        let repaired = read
+            .entry(*text)
+            .or_insert_with(|| read_cell(text, column, codes, dates));
+        if let Some((kind, cell)) = repaired {
+            found.entry(*kind).or_default().push((*row, cell.clone()));
+        }
+    }
+    found
+        .into_iter()
+        .map(|(kind, cells)| Repair {
+            column: column.place,
+            kind,
+            examples: collect_examples(&column.cells, &cells),
+            cells,
+        })
+        .collect()
+}
+
+/// Returns the kind of change of a cell and the repaired text, which is blank if it is not known.
+/// `None` for a cell that was not changed.
+fn read_cell(
+    text: &str,
+    column: &ReadColumn<'_>,
+    codes: &dyn Codes,
+    dates: &dates::FileDates,
+) -> Option<(Mangled, String)> {
+    if let Some(inner) = formulas::read_text_formula(text) {
+        return Some((Mangled::TextFormulas, inner));
+    }
+    if let Some(kind) = formulas::find_kind(text) {
+        return Some((kind, String::new()));
+    }
+    let by_kind = match column.kind {
+        CellKind::Text => None,
+        CellKind::Date | CellKind::BirthDate => dates.repair(text, column.kind),
+        CellKind::Year => dates.repair_year(text),
+        CellKind::Code => restore_code(text, column.list, column.field, codes),
+        CellKind::Digits(lengths) => numbers::restore_digits(text, lengths),
+    };
+    by_kind.or_else(|| numbers::read_scientific(text))
 }
 
 /// Changed cells by kind of change: the position of the row, and the restored cell.
@@ -235,27 +353,6 @@ fn filled_cells(table: &Table, column: usize) -> Vec<(usize, &str)> {
         }
     }
     cells
-}
-
-/// Finds codes that have lost zeros, and names instead of codes.
-fn find_codes(
-    cells: &[(usize, &str)],
-    list: Option<List>,
-    field: &str,
-    codes: &dyn Codes,
-    found: &mut Found,
-) {
-    // Each different text is looked up once.
-    let mut restored = HashMap::new();
-    for (row, text) in cells {
-        let code = restored
-            .entry(*text)
-            .or_insert_with(|| restore_code(text, list, field, codes));
-        if let Some((kind, code)) = code {
-            let cells = found.entry(*kind).or_default();
-            cells.push((*row, code.clone()));
-        }
-    }
 }
 
 /// The kind of change and the restored code of a cell that has lost zeros or contains the name of a
@@ -274,22 +371,14 @@ fn restore_code(
     if let Some(padded) = numbers::pad_with_zeros(text).find(is_code) {
         return Some((Mangled::LostZeros, padded));
     }
-    Some((Mangled::CodeNames, code?))
-}
-
-/// Finds formulas and their error values. A single character such as a hyphen is not a formula.
-fn find_formulas(cells: &[(usize, &str)], found: &mut Found) {
-    for (row, text) in cells {
-        let kind = if ERROR_VALUES.contains(text) || text.trim_matches('#').is_empty() {
-            Mangled::ErrorValues
-        } else if text.starts_with(FORMULA_STARTS) && text.len() > 1 {
-            Mangled::Formulas
-        } else {
-            continue;
-        };
-        let cells = found.entry(kind).or_default();
-        cells.push((*row, String::new()));
+    if let Some(whole) = numbers::remove_decimals(text) {
+        let restored = [whole.to_owned()]
+            .into_iter()
+            .chain(numbers::pad_with_zeros(whole))
+            .find(is_code)?;
+        return Some((Mangled::Decimals, restored));
     }
+    Some((Mangled::CodeNames, code?))
 }
 
 /// Up to [`MAX_EXAMPLES`] different cells with their restored texts. `cells` is sorted by row.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cells::{Cells, Row};
+use crate::cells::{APOSTROPHE, Cells, Row};
 use crate::fault::{FileFault, Limits};
 use crate::text::decode;
 
@@ -13,6 +13,8 @@ pub struct Table {
     pub header: Vec<String>,
     /// The rows below the headings, without blank rows. Each has one cell for each heading.
     pub rows: Vec<Row>,
+    /// The lines of rows with fewer cells than headings. Their missing cells are blank.
+    pub short_rows: Vec<u64>,
 }
 
 impl Table {
@@ -39,12 +41,18 @@ impl Table {
         let mut cells = Cells::new(&text, limits);
         let first = cells.next_row()?.ok_or(FileFault::Empty)?;
         let mut table = Self {
-            header: first.cells,
+            header: first.cells.into_iter().map(remove_mark).collect(),
             rows: Vec::new(),
+            short_rows: Vec::new(),
         };
+        let named = table.header.iter().rposition(|name| !name.is_empty());
+        let needed = named.map_or(0, |last| last + 1);
         while let Some(row) = cells.next_row()? {
             if table.rows.len() == limits.rows {
                 return Err(FileFault::TooManyRows(limits.rows));
+            }
+            if row.cells.len() < needed {
+                table.short_rows.push(row.line);
             }
             table
                 .rows
@@ -94,15 +102,24 @@ impl Table {
     }
 }
 
-/// Returns the row if it has one cell for each heading. Blank cells after them are removed.
+/// Returns a heading without the apostrophe that templates write before it.
+fn remove_mark(heading: String) -> String {
+    heading
+        .strip_prefix(APOSTROPHE)
+        .map_or(heading.clone(), |rest| rest.trim_start().to_owned())
+}
+
+/// Returns the row with one cell for each heading. Missing cells are blank, and blank cells after the
+/// last heading are removed.
 fn fit_row(mut row: Row, columns: usize, separator: &'static str) -> Result<Row, FileFault> {
     while row.cells.len() > columns && row.cells.last().is_some_and(String::is_empty) {
         row.cells.pop();
     }
-    if row.cells.len() == columns {
+    if row.cells.len() <= columns {
+        row.cells.resize(columns, String::new());
         return Ok(row);
     }
-    Err(FileFault::CellCount {
+    Err(FileFault::TooManyCells {
         line: row.line,
         cells: row.cells.len(),
         columns,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::str;
 
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Encoding, MACINTOSH, UTF_8, WINDOWS_1252};
 
 use crate::cells::line_at;
 use crate::fault::FileFault;
@@ -20,12 +20,13 @@ const OTHER_FORMATS: &[(&[u8], &str)] = &[
 ];
 
 /// Returns the text of a file. A byte order mark selects UTF-8 or UTF-16. Without a mark, the file
-/// is UTF-8 if it is valid UTF-8, otherwise Windows-1252.
+/// is UTF-8 if it is valid UTF-8. Otherwise it is Mac Roman if its lines end with CR alone, or else
+/// Windows-1252.
 ///
 /// # Errors
 ///
 /// [`FileFault`] if the file has another format or bytes that are not text.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, FileFault> {
+pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, FileFault> {
     let (encoding, mark) =
         Encoding::for_bom(bytes).map_or((None, 0), |(encoding, length)| (Some(encoding), length));
     let content = bytes.get(mark..).unwrap_or_default();
@@ -71,7 +72,17 @@ fn decode_unmarked(content: &[u8]) -> Result<Cow<'_, str>, FileFault> {
             error.valid_up_to(),
         )));
     }
-    Ok(WINDOWS_1252.decode_without_bom_handling(content).0)
+    let encoding = if has_lines_of_mac_os(content) {
+        MACINTOSH
+    } else {
+        WINDOWS_1252
+    };
+    Ok(encoding.decode_without_bom_handling(content).0)
+}
+
+/// Whether the lines end with CR alone, as Excel for Mac writes them in "CSV (Macintosh)".
+fn has_lines_of_mac_os(content: &[u8]) -> bool {
+    content.contains(&b'\r') && !content.contains(&b'\n')
 }
 
 /// Whether a character cannot be part of text: a control character, or one that replaces invalid

@@ -4,8 +4,10 @@
 
 use std::cell::Cell;
 
+use chrono::NaiveDate;
+
 use trainee_file::{
-    CellKind, Codes, Column, LISTS, List, Names, Table, TraineeRow, find_repairs,
+    CellKind, Codes, Column, LISTS, List, Names, RepairContext, Table, TraineeRow, find_repairs,
     find_repeated_column, spreadsheet_cell, write_csv,
 };
 
@@ -185,12 +187,19 @@ fn apostrophe_precedes_what_a_spreadsheet_would_change() {
         "01/09/2026",
         "1E5",
         "123456789012",
-        "'a",
+        "'",
+        "'1",
+        "''a",
+        "\u{ff1d}1+1",
+        "\u{ff0d}1",
+        "\u{2212}1",
         "7-11",
     ] {
         assert_eq!(spreadsheet_cell(changed), format!("'{changed}"));
     }
-    for unchanged in ["", "0", "7", "990011", "Ayo", "1@x.org", "O'Neil"] {
+    for unchanged in [
+        "", "0", "7", "990011", "Ayo", "1@x.org", "O'Neil", "'t Hart",
+    ] {
         assert_eq!(spreadsheet_cell(unchanged), unchanged);
     }
 }
@@ -217,7 +226,15 @@ fn codes_are_searched_once_for_each_different_cell() {
     let file = format!("email\n{}", "Female\nunknown\n".repeat(100));
     let table = Table::read(file.as_bytes()).unwrap();
     let codes = CountedCodes::default();
-    let repairs = find_repairs(&table, &[Column::Field("email".to_owned())], &codes);
+    let repairs = find_repairs(
+        &table,
+        &[Column::Field("email".to_owned())],
+        &codes,
+        &RepairContext {
+            today: NaiveDate::default(),
+            date_order: None,
+        },
+    );
     assert_eq!(repairs.first().unwrap().cells.len(), 100);
     assert_eq!(codes.searches.get(), 2);
 }

@@ -19,6 +19,7 @@ mod signing_in;
 mod signing_in_by_mail;
 mod token_lifecycle;
 mod upload_keys;
+mod upload_repairs;
 mod upload_rows;
 mod uploads;
 mod versions;

@@ -2,6 +2,7 @@
 
 use chrono::Datelike as _;
 
+use crate::fields::field::Field;
 use crate::fields::value::{Text, Value, Year};
 use crate::lists::List;
 use crate::problem::{NoticeKind, ProblemKind};
@@ -49,6 +50,19 @@ rules! { Degree:
     // runs.
     GRADE("2.3") = "degree_grade_required": "is required for UK degrees",
         [F::grade, F::country] => Run::Check(grade);
+}
+
+/// Returns the code list of a degree field that also accepts texts outside the list, so that its
+/// definition names none.
+#[must_use]
+pub fn suggested_list(field: Field) -> Option<List> {
+    if field == F::institution.into() {
+        Some(List::Institution)
+    } else if field == F::country.into() {
+        Some(List::Country)
+    } else {
+        None
+    }
 }
 
 /// Determines the kind of the degree, and clears the fields that this kind excludes.

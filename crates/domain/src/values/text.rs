@@ -1,18 +1,9 @@
 //! Unicode properties of text: visibility, and equal spellings.
 
-use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
-use icu_properties::{CodePointMapData, CodePointSetData};
 use unicase::UniCase;
 use unicode_normalization::UnicodeNormalization as _;
-
-/// The Braille pattern without dots. Fonts draw it as a space.
-const BRAILLE_BLANK: char = '\u{2800}';
-
-/// Whether the text has no visible character.
-#[must_use]
-pub fn is_blank(text: &str) -> bool {
-    text.chars().all(is_invisible)
-}
+pub use visible_text::is_blank;
+pub(crate) use visible_text::is_invisible;
 
 /// Whether a parameter or a form field counts as not sent: the text is blank and has no control
 /// characters except white space.
@@ -31,22 +22,6 @@ pub fn visible_line(text: &str, max: usize) -> Option<&str> {
     let is_valid =
         !is_blank(line) && line.chars().count() <= max && !line.contains(char::is_control);
     is_valid.then_some(line)
-}
-
-/// Whether the character is white space, a control or format character, ignorable, or drawn as a
-/// space.
-pub(crate) fn is_invisible(character: char) -> bool {
-    character.is_whitespace()
-        || character.is_control()
-        || (!character.is_ascii()
-            && (character == BRAILLE_BLANK
-                || is_default_ignorable(character)
-                || CodePointMapData::<GeneralCategory>::new().get(character)
-                    == GeneralCategory::Format))
-}
-
-fn is_default_ignorable(character: char) -> bool {
-    CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
 /// Returns the text with full case folding.
@@ -76,7 +51,7 @@ pub fn nfkc_casefold(text: &str) -> String {
 fn nfkc_casefold_once(text: &str) -> String {
     let decomposed: String = text
         .nfkd()
-        .filter(|character| !is_default_ignorable(*character))
+        .filter(|character| !visible_text::is_default_ignorable(*character))
         .collect();
     case_folded(&decomposed).nfkc().collect()
 }

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use adapter_kit::wire::{WireNested, WireRecord};
 use adapter_kit::{ApiVersion, Versions};
 use domain::fields::field::Codes as FieldCodes;
+use domain::rules::degree::suggested_list;
 use domain::rules::personal::exact_lengths;
-use domain::{Field, Kind, Lists, RecordField as _, Trainee, for_each_nested};
+use domain::{Field, Kind, Lists, RecordField as _, Trainee, TraineeField, for_each_nested};
 use trainee_file::{CellKind, Codes, List};
 
 /// The codes of the newest version.
@@ -52,15 +53,33 @@ impl<'a> NewestCodes<'a> {
     }
 }
 
+/// The codes of a list by name, and those of ethnicities also by background. A background that is
+/// the name of another entry, or that several entries share, finds no code.
 fn codes_by_name(lists: &Lists, codes: domain::List) -> CodesByName<'_> {
     let mut names = CodesByName::new();
-    for entry in lists.entries(codes) {
+    let mut add = |name: &str, code| {
         names
-            .entry(entry.name.to_lowercase())
-            .and_modify(|code| *code = None)
-            .or_insert(Some(entry.code.as_str()));
+            .entry(name.to_lowercase())
+            .and_modify(|known| *known = known.filter(|known| *known == code))
+            .or_insert(Some(code));
+    };
+    for entry in lists.entries(codes) {
+        add(&entry.name, entry.code.as_str());
+        if codes == domain::List::Ethnicity
+            && let Some(ethnicity) = lists.ethnicity(&entry.code)
+        {
+            add(&ethnicity.background, entry.code.as_str());
+        }
     }
     names
+}
+
+/// The code list of a field; `None` if it has none.
+fn code_list(field: Field) -> Option<domain::List> {
+    match field.info().codes {
+        Some(FieldCodes::Listed(codes)) => Some(codes),
+        Some(FieldCodes::OneOf(_)) | None => suggested_list(field),
+    }
 }
 
 fn named<R: WireRecord>(version: &ApiVersion, name: &str) -> Option<Field> {
@@ -81,18 +100,26 @@ impl Codes for NewestCodes<'_> {
         if let Some(lengths) = exact_lengths(field) {
             return CellKind::Digits(lengths);
         }
-        let info = field.info();
-        match (info.kind, info.codes) {
-            (Kind::Date, _) => CellKind::Date,
-            (_, Some(FieldCodes::Listed(_))) => CellKind::Code,
-            _ => CellKind::Text,
+        if code_list(field).is_some() {
+            return CellKind::Code;
+        }
+        match field.info().kind {
+            Kind::Date if field == TraineeField::date_of_birth.into() => CellKind::BirthDate,
+            Kind::Date => CellKind::Date,
+            Kind::Year => CellKind::Year,
+            Kind::Text
+            | Kind::Integer
+            | Kind::Boolean
+            | Kind::Timestamp
+            | Kind::TextList
+            | Kind::Document
+            | Kind::Uuid
+            | Kind::Records => CellKind::Text,
         }
     }
 
     fn code(&self, list: Option<List>, field: &str, text: &str) -> Option<String> {
-        let Some(FieldCodes::Listed(codes)) = self.field(list, field)?.info().codes else {
-            return None;
-        };
+        let codes = code_list(self.field(list, field)?)?;
         if self.lists.contains(codes, text) {
             return Some(text.to_owned());
         }

@@ -1,15 +1,21 @@
 //! A stored file, opened for work on its rows.
 
+use std::collections::BTreeMap;
+
 use actix_web::rt::task::spawn_blocking;
 use adapter_kit::Versions;
+use chrono::NaiveDate;
 use domain::{Lists, RecordField as _, TraineeField};
 use storage::accounts::uploads::UploadRecord;
 use tokio::sync::Semaphore;
-use trainee_file::{Column, FileFault, Repair, Row, Table, TraineeRow, find_repairs};
+use trainee_file::{
+    Column, FileFault, Remedy, Repair, RepairContext, Row, Table, TraineeRow, find_repairs,
+};
 
 use crate::upload::codes::NewestCodes;
 use crate::upload::names;
-use crate::upload::row_details::{FileDetails, Proposal};
+use crate::upload::repair_choices::RepairChoices;
+use crate::upload::row_details::{CellProblem, FileDetails, Proposal};
 
 /// The number of files that a server reads at once. Reading takes several times the memory of the
 /// file.
@@ -39,6 +45,9 @@ pub(crate) struct OpenedFile {
     rows: Vec<Row>,
     /// The repairs that were not accepted.
     pub(crate) details: FileDetails,
+    /// The problems of rows with cells that a spreadsheet has changed and that cannot be repaired,
+    /// by line.
+    doubtful: BTreeMap<u64, Vec<CellProblem>>,
 }
 
 impl OpenedFile {
@@ -53,6 +62,7 @@ impl OpenedFile {
         upload: &UploadRecord,
         versions: &Versions,
         lists: &Lists,
+        today: NaiveDate,
     ) -> Result<Self, FileFault> {
         let mut table = Table::read(bytes)?;
         let columns = names::read(&names::names(versions), &upload.columns);
@@ -60,21 +70,34 @@ impl OpenedFile {
             .into_iter()
             .map(|column| column.unwrap_or(Column::Ignored))
             .collect();
-        let accepted: Vec<String> = serde_json::from_str(&upload.repairs).unwrap_or_default();
-        let mut details = FileDetails::default();
-        for repair in find_repairs(&table, &columns, &NewestCodes::new(versions, lists)) {
+        let choices = RepairChoices::read(&upload.repairs);
+        let context = RepairContext {
+            today,
+            date_order: choices.date_order,
+        };
+        let mut details = FileDetails {
+            short_rows: table.short_rows.clone(),
+            ..FileDetails::default()
+        };
+        let mut doubtful = BTreeMap::new();
+        let codes = NewestCodes::new(versions, lists);
+        for repair in find_repairs(&table, &columns, &codes, &context) {
             let name = repair_name(&repair);
-            if accepted.contains(&name) {
+            if choices.accepts(&name, &repair) {
                 repair.apply(&mut table);
-            } else {
-                details.proposals.push(proposal(name, repair, &table));
+                continue;
             }
+            if repair.kind.remedy() != Remedy::Repair {
+                add_doubtful_cells(&repair, &table, &mut doubtful);
+            }
+            details.proposals.push(proposal(name, repair, &table));
         }
         Ok(Self {
             header: table.header,
             columns,
             rows: table.rows,
             details,
+            doubtful,
         })
     }
 
@@ -94,6 +117,11 @@ impl OpenedFile {
     /// A row by its columns.
     pub(crate) fn trainee_row(&self, row: &Row) -> TraineeRow {
         TraineeRow::new(row, &self.columns)
+    }
+
+    /// The problems of a row with cells whose value is not certain.
+    pub(crate) fn doubtful_cells(&self, row: &Row) -> &[CellProblem] {
+        self.doubtful.get(&row.line).map_or(&[], Vec::as_slice)
     }
 
     /// The position of a row in the file, from 0.
@@ -132,6 +160,24 @@ pub(crate) fn provider_key_name() -> &'static str {
     TraineeField::provider_trainee_id.info().name
 }
 
+/// Adds a problem for each cell of a repair that cannot be made.
+fn add_doubtful_cells(
+    repair: &Repair,
+    table: &Table,
+    doubtful: &mut BTreeMap<u64, Vec<CellProblem>>,
+) {
+    let heading = table.header.get(repair.column);
+    for (place, _) in &repair.cells {
+        let Some(row) = table.rows.get(*place) else {
+            continue;
+        };
+        doubtful.entry(row.line).or_default().push(CellProblem {
+            heading: heading.cloned().unwrap_or_default(),
+            words: repair.kind.to_string(),
+        });
+    }
+}
+
 /// The name of a repair in forms, and in the list of accepted repairs.
 fn repair_name(repair: &Repair) -> String {
     format!("repair-{}-{}", repair.column + 1, repair.kind.name())
@@ -143,7 +189,7 @@ fn proposal(name: String, repair: Repair, table: &Table) -> Proposal {
         heading: table.header.get(repair.column).cloned().unwrap_or_default(),
         sentence: repair.kind.to_string(),
         cells: repair.cells.len(),
-        can_be_restored: repair.kind.can_be_restored(),
+        remedy: repair.kind.remedy().into(),
         examples: repair.examples,
     }
 }

@@ -103,7 +103,7 @@ pub(crate) async fn store_file(
 fn read_file(file: &[u8], key: &UploadKey, names: &Names) -> Result<ReadFile, FileFault> {
     let table = Table::read(file)?;
     if table.rows.is_empty() {
-        return Err(FileFault::Empty);
+        return Err(FileFault::NoRows);
     }
     Ok(ReadFile {
         head: FileHead::new(&table),

@@ -16,7 +16,10 @@ use trainee_file::{Column, find_repeated_column};
 use crate::request::context::UploaderContext;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
-use crate::upload::row_details::{FILE_LINE, FileDetails, Proposal, RowDetails, open_result};
+use crate::upload::repair_choices::RepairChoices;
+use crate::upload::row_details::{
+    FILE_LINE, FileDetails, Proposal, RowDetails, StoredRemedy, open_result,
+};
 use crate::upload::sealing::UploadKey;
 use crate::upload::work_order::WorkOrder;
 use crate::upload::{columns, names};
@@ -29,8 +32,6 @@ const KIND: &str = "kind";
 const AFTER: &str = "after";
 /// The parameter that shows the columns of a checked upload.
 const COLUMNS: &str = "columns";
-/// The value of a checked box.
-const ON: &str = "on";
 
 #[derive(Template)]
 #[template(path = "settings/upload_progress.html")]
@@ -53,10 +54,14 @@ struct ResultsPage {
     to_send: i64,
     has_refused: bool,
     proposals: Vec<Proposal>,
+    /// Whether the person must choose the order of day and month.
+    asks_for_date_order: bool,
+    /// The lines of rows with fewer cells than headings.
+    short_rows: Vec<u64>,
     /// The documentation of the version of the rows, if this listener serves it.
     documents: Option<String>,
-    /// The names of the repairs that were accepted before.
-    accepted: Vec<String>,
+    /// What was chosen about repairs before.
+    choices: RepairChoices,
     /// The words for the listed rows.
     listed: &'static str,
     rows: Vec<RowLine>,
@@ -111,14 +116,13 @@ pub(crate) fn check(
     let found = names::read(&names::names(request.versions), &upload.columns);
     let known: Vec<Column> = found.iter().flatten().cloned().collect();
     if known.len() == found.len() && find_repeated_column(&known).is_none() {
-        let mut candidates: Vec<String> = serde_json::from_str(&upload.repairs).unwrap_or_default();
+        let mut choices = RepairChoices::read(&upload.repairs);
         if let Some(key) = &request.upload_key {
             let details = file_details(session, context, &upload, key)?;
-            candidates.extend(details.proposals.into_iter().map(|one| one.name));
+            let names = details.proposals.into_iter().map(|one| one.name);
+            choices.add(&request.form, names);
         }
-        candidates.retain(|name| request.form.value(name) == ON);
-        let repairs = serde_json::json!(candidates).to_string();
-        session.begin_upload_check(context.uploader, upload.id, &repairs)?;
+        session.begin_upload_check(context.uploader, upload.id, &choices.to_stored())?;
     }
     Ok(Reply::Redirect(Target::Upload(upload.id)))
 }
@@ -241,9 +245,9 @@ fn results(
             .map(|result| RowLine::open(key, &upload, *stage, result))
             .collect();
     }
-    let proposals = match is_sent {
-        true => Vec::new(),
-        false => file_details(session, context, &upload, key)?.proposals,
+    let of_file = match is_sent {
+        true => FileDetails::default(),
+        false => file_details(session, context, &upload, key)?,
     };
     let mut counts = Vec::with_capacity(shown.len());
     for one in shown {
@@ -263,8 +267,13 @@ fn results(
         to_send: sum(&counted, Check, &[Register, Change]),
         has_refused: sum(&counted, Check, &[Refused]) > 0
             || sum(&counted, Send, &[Refused, ChangedMeanwhile]) > 0,
-        proposals,
-        accepted: serde_json::from_str(&upload.repairs).unwrap_or_default(),
+        asks_for_date_order: of_file
+            .proposals
+            .iter()
+            .any(|one| one.remedy == StoredRemedy::ChooseDateOrder),
+        proposals: of_file.proposals,
+        short_rows: of_file.short_rows,
+        choices: RepairChoices::read(&upload.repairs),
         listed: chosen.map_or("", |(_, _, words)| words),
         rows,
         next,

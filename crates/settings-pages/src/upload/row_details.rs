@@ -6,6 +6,7 @@ use adapter_kit::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use storage::accounts::uploads::{UploadResult, UploadRowKind, UploadStage};
+use trainee_file::Remedy;
 
 use crate::upload::sealing::{SealError, UploadKey};
 
@@ -100,6 +101,8 @@ impl fmt::Display for CellProblem {
 pub(crate) struct FileDetails {
     /// The columns that a spreadsheet has changed.
     pub(crate) proposals: Vec<Proposal>,
+    /// The lines of rows with fewer cells than headings.
+    pub(crate) short_rows: Vec<u64>,
 }
 
 /// A proposal to repair the cells of a column.
@@ -113,10 +116,28 @@ pub(crate) struct Proposal {
     pub(crate) sentence: String,
     /// The number of cells.
     pub(crate) cells: usize,
-    /// Whether the cells can be restored.
-    pub(crate) can_be_restored: bool,
+    /// What can be done about the cells.
+    pub(crate) remedy: StoredRemedy,
     /// Cells as they are, and as they become.
     pub(crate) examples: Vec<(String, String)>,
+}
+
+/// A [`Remedy`], as it is sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum StoredRemedy {
+    Repair,
+    ChooseDateOrder,
+    Correct,
+}
+
+impl From<Remedy> for StoredRemedy {
+    fn from(remedy: Remedy) -> Self {
+        match remedy {
+            Remedy::Repair => Self::Repair,
+            Remedy::ChooseDateOrder => Self::ChooseDateOrder,
+            Remedy::Correct => Self::Correct,
+        }
+    }
 }
 
 /// Seals the details of the result of a line.

@@ -144,7 +144,8 @@ async fn open_file(state: &GatewayState, order: &WorkOrder) -> Result<OpenedFile
     let bytes = state.store.read::<_, StorageError>(load).await?;
     let bytes = bytes.ok_or(WorkEnd::NoFile)?;
     let (upload, versions, lists) = (order.upload.clone(), state.versions, state.lists);
-    let read = read_in_turn(move || OpenedFile::read(&bytes, &upload, versions, lists));
+    let today = state.store.now().date_naive();
+    let read = read_in_turn(move || OpenedFile::read(&bytes, &upload, versions, lists, today));
     Ok(read.await.ok_or(WorkEnd::Stopping)??)
 }
 

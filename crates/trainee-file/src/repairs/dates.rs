@@ -1,8 +1,9 @@
 //! Dates that are not written as `YYYY-MM-DD`.
 
-use chrono::{Days, NaiveDate};
+use chrono::{Datelike as _, Days, NaiveDate};
 
-use super::{Found, Mangled};
+use super::numbers::remove_decimals;
+use super::{CellKind, DateOrder, Mangled, ReadColumn, RepairContext};
 
 /// The months in English, which spreadsheets also shorten to three letters or more.
 #[rustfmt::skip]
@@ -12,8 +13,8 @@ const MONTHS: [&str; 12] = [
 ];
 /// The minimum length of the name of a month.
 const MIN_MONTH_LETTERS: usize = 3;
-/// Years of two digits from this one on belong to the 20th century, like in spreadsheets.
-const FIRST_YEAR_OF_1900S: i32 = 30;
+/// How far ahead of today a year of two digits can be, unless it is a year of birth.
+const YEARS_AROUND_TODAY: i32 = 50;
 /// The day numbers of a spreadsheet from 1927 to 2064. Other numbers are not read as dates.
 const DAY_NUMBERS: std::ops::RangeInclusive<u64> = 10_000..=60_000;
 
@@ -32,62 +33,124 @@ enum WrittenDate {
     },
 }
 
-/// Finds dates that are not written as `YYYY-MM-DD`. Of two numbers the first is the day, unless
-/// some dates of the column are only possible with the month first.
-pub(super) fn find(cells: &[(usize, &str)], found: &mut Found) {
-    let mut numeric = Vec::new();
-    for (row, text) in cells {
-        let (kind, date) = match read_date(text) {
-            None => continue,
-            Some(WrittenDate::YearFirst(date)) => (Mangled::YearFirst, date),
-            Some(WrittenDate::Named(date)) => (Mangled::DayFirst, date),
-            Some(WrittenDate::DayNumber(date)) => (Mangled::DayNumbers, date),
-            Some(WrittenDate::Numeric {
-                day_first,
-                month_first,
-            }) => {
-                numeric.push((*row, day_first, month_first));
-                continue;
+/// How the dates of a file are read.
+pub(super) struct FileDates {
+    today: NaiveDate,
+    order: FileOrder,
+}
+
+/// The order of day and month in the dates of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileOrder {
+    Known(DateOrder),
+    /// Some dates exist only in one order, and some only in the other.
+    Mixed,
+    /// All dates exist in both orders, and are different days.
+    Undecided,
+}
+
+/// Decides the order of day and month for a file, unless the person has chosen it: a date that does
+/// not exist in one order proves the other one, for all columns.
+pub(super) fn decide_order(columns: &[ReadColumn<'_>], context: &RepairContext) -> FileDates {
+    let mut has_day_first = false;
+    let mut has_month_first = false;
+    let mut has_undecided = false;
+    for column in columns {
+        if !matches!(column.kind, CellKind::Date | CellKind::BirthDate) {
+            continue;
+        }
+        for (_, text) in &column.cells {
+            match read_date(text, column.kind, context.today) {
+                Some(WrittenDate::Numeric {
+                    day_first: Some(day_first),
+                    month_first: Some(month_first),
+                }) => has_undecided |= day_first != month_first,
+                Some(WrittenDate::Numeric { day_first, .. }) => {
+                    has_day_first |= day_first.is_some();
+                    has_month_first |= day_first.is_none();
+                }
+                Some(
+                    WrittenDate::YearFirst(_) | WrittenDate::Named(_) | WrittenDate::DayNumber(_),
+                )
+                | None => {}
             }
-        };
-        let restored = date.to_string();
-        if restored != *text {
-            found.entry(kind).or_default().push((*row, restored));
         }
     }
-    if numeric.is_empty() {
-        return;
-    }
-    // A date that does not exist in one order proves the other order.
-    let has_day_first = numeric
-        .iter()
-        .any(|(_, _, month_first)| month_first.is_none());
-    let has_month_first = numeric.iter().any(|(_, day_first, _)| day_first.is_none());
-    let kind = match (has_day_first, has_month_first) {
-        (_, false) => Mangled::DayFirst,
-        (false, true) => Mangled::MonthFirst,
-        (true, true) => Mangled::MixedDates,
+    let found = match (has_day_first, has_month_first) {
+        (true, true) => FileOrder::Mixed,
+        (false, true) => FileOrder::Known(DateOrder::MonthFirst),
+        (true, false) => FileOrder::Known(DateOrder::DayFirst),
+        (false, false) if has_undecided => FileOrder::Undecided,
+        (false, false) => FileOrder::Known(DateOrder::DayFirst),
     };
-    let cells = found.entry(kind).or_default();
-    for (row, day_first, month_first) in numeric {
-        let date = if kind == Mangled::MonthFirst {
-            month_first
-        } else {
-            day_first
-        };
-        let restored = date.filter(|_| kind.can_be_restored());
-        cells.push((
-            row,
-            restored.map(|date| date.to_string()).unwrap_or_default(),
-        ));
+    FileDates {
+        today: context.today,
+        order: context.date_order.map_or(found, FileOrder::Known),
     }
-    cells.sort();
+}
+
+impl FileDates {
+    /// Returns the repair of a date; `None` if it is written as `YYYY-MM-DD` or cannot be read.
+    pub(super) fn repair(&self, text: &str, kind: CellKind) -> Option<(Mangled, String)> {
+        let (kind, date) = match read_date(text, kind, self.today)? {
+            WrittenDate::YearFirst(date) => (Mangled::YearFirst, date),
+            WrittenDate::Named(date) => (Mangled::MonthNames, date),
+            WrittenDate::DayNumber(date) => (Mangled::DayNumbers, date),
+            WrittenDate::Numeric {
+                day_first,
+                month_first,
+            } => match self.order {
+                FileOrder::Mixed | FileOrder::Undecided if day_first == month_first => {
+                    (Mangled::DayFirst, day_first?)
+                }
+                FileOrder::Known(DateOrder::DayFirst) => (Mangled::DayFirst, day_first?),
+                FileOrder::Known(DateOrder::MonthFirst) => (Mangled::MonthFirst, month_first?),
+                FileOrder::Mixed => {
+                    return Some((Mangled::MixedDates, join_dates(day_first, month_first)));
+                }
+                FileOrder::Undecided => {
+                    return Some((Mangled::UndecidedDates, join_dates(day_first, month_first)));
+                }
+            },
+        };
+        let restored = date.to_string();
+        (restored != text).then_some((kind, restored))
+    }
+
+    /// Returns the year of a date or of a number with decimals. `None` for a year of four digits, for
+    /// a date as `YYYY-MM-DD`, which the register reads, and for other texts.
+    pub(super) fn repair_year(&self, text: &str) -> Option<(Mangled, String)> {
+        if let Some(year) = remove_decimals(text).filter(|year| year.len() == 4) {
+            return Some((Mangled::DatesOfYears, year.to_owned()));
+        }
+        let date = match read_date(text, CellKind::BirthDate, self.today)? {
+            WrittenDate::YearFirst(date) if date.to_string() == text => return None,
+            WrittenDate::YearFirst(date)
+            | WrittenDate::Named(date)
+            | WrittenDate::DayNumber(date) => date,
+            WrittenDate::Numeric {
+                day_first,
+                month_first,
+            } => day_first.or(month_first)?,
+        };
+        Some((Mangled::DatesOfYears, date.year().to_string()))
+    }
+}
+
+/// The one or two dates that a text can mean.
+fn join_dates(day_first: Option<NaiveDate>, month_first: Option<NaiveDate>) -> String {
+    let dates: Vec<_> = [day_first, month_first]
+        .into_iter()
+        .flatten()
+        .map(|date| date.to_string())
+        .collect();
+    dates.join(" or ")
 }
 
 /// Reads a date in one of the forms that spreadsheets write; `None` for other texts.
-fn read_date(text: &str) -> Option<WrittenDate> {
+fn read_date(text: &str, kind: CellKind, today: NaiveDate) -> Option<WrittenDate> {
     let text = remove_midnight(text);
-    if let Ok(number) = text.parse() {
+    if let Ok(number) = remove_decimals(text).unwrap_or(text).parse() {
         return read_day_number(number).map(WrittenDate::DayNumber);
     }
     let parts: Vec<&str> = text
@@ -101,18 +164,17 @@ fn read_date(text: &str) -> Option<WrittenDate> {
         let date = NaiveDate::from_ymd_opt(first.parse().ok()?, number(second)?, number(third)?);
         return date.map(WrittenDate::YearFirst);
     }
-    let year = read_year(third)?;
+    let year = WrittenYear::read(third)?;
+    let date = |month, day| year.date(month, day, kind, today);
     if let Some(month) = read_month(second) {
-        let date = NaiveDate::from_ymd_opt(year, month, number(first)?);
-        return date.map(WrittenDate::Named);
+        return date(month, number(first)?).map(WrittenDate::Named);
     }
     if let Some(month) = read_month(first) {
-        let date = NaiveDate::from_ymd_opt(year, month, number(second)?);
-        return date.map(WrittenDate::Named);
+        return date(month, number(second)?).map(WrittenDate::Named);
     }
     let (first, second) = (number(first)?, number(second)?);
-    let day_first = NaiveDate::from_ymd_opt(year, second, first);
-    let month_first = NaiveDate::from_ymd_opt(year, first, second);
+    let day_first = date(second, first);
+    let month_first = date(first, second);
     (day_first.is_some() || month_first.is_some()).then_some(WrittenDate::Numeric {
         day_first,
         month_first,
@@ -144,15 +206,48 @@ fn number(text: &str) -> Option<u32> {
     is_number.then(|| text.parse().ok())?
 }
 
-/// A year of four or of two digits.
-fn read_year(text: &str) -> Option<i32> {
-    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let year: i32 = text.parse().ok().filter(|_| is_digits)?;
-    match text.len() {
-        4 => Some(year),
-        2 if year < FIRST_YEAR_OF_1900S => Some(2000 + year),
-        2 => Some(1900 + year),
-        _ => None,
+/// A year as it is written.
+#[derive(Debug, Clone, Copy)]
+enum WrittenYear {
+    Whole(i32),
+    /// The last two digits.
+    TwoDigits(i32),
+}
+
+impl WrittenYear {
+    fn read(text: &str) -> Option<Self> {
+        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let year = text.parse().ok().filter(|_| is_digits)?;
+        match text.len() {
+            4 => Some(Self::Whole(year)),
+            2 => Some(Self::TwoDigits(year)),
+            _ => None,
+        }
+    }
+
+    /// The date in this year; `None` if it does not exist.
+    fn date(self, month: u32, day: u32, kind: CellKind, today: NaiveDate) -> Option<NaiveDate> {
+        let digits = match self {
+            Self::Whole(year) => return NaiveDate::from_ymd_opt(year, month, day),
+            Self::TwoDigits(digits) => digits,
+        };
+        // The latest year with these digits that the kind allows.
+        let latest = match kind {
+            CellKind::BirthDate => today.year(),
+            CellKind::Date
+            | CellKind::Year
+            | CellKind::Text
+            | CellKind::Code
+            | CellKind::Digits(_) => today.year() + YEARS_AROUND_TODAY,
+        };
+        let year = latest - (latest - digits).rem_euclid(100);
+        let date = NaiveDate::from_ymd_opt(year, month, day);
+        match date {
+            Some(date) if kind == CellKind::BirthDate && date > today => {
+                NaiveDate::from_ymd_opt(year - 100, month, day)
+            }
+            date => date,
+        }
     }
 }
 

@@ -2,46 +2,47 @@
 
 use std::iter;
 
-use super::{Found, Mangled};
+use super::Mangled;
 
 /// The maximum number of zeros that a repair adds.
 const MAX_LOST_ZEROS: usize = 3;
 /// The number of digits that a spreadsheet keeps. It replaces all further digits by zeros.
 const KEPT_DIGITS: usize = 15;
-/// The minimum number of long numbers with zeros at the end. Fewer may be a coincidence.
-const MIN_LONG_NUMBERS: usize = 2;
 
-/// Finds identifiers that have lost zeros at the beginning or digits at the end. `lengths` contains
-/// the valid numbers of digits.
-pub(super) fn find_digits(cells: &[(usize, &str)], lengths: &[usize], found: &mut Found) {
-    let have_lost_digits = have_lost_digits(cells);
-    for (row, text) in cells.iter().filter(|(_, text)| is_digits(text)) {
-        if have_lost_digits && text.len() > KEPT_DIGITS {
-            let lost = found.entry(Mangled::LostDigits).or_default();
-            lost.push((*row, String::new()));
-        } else if !lengths.contains(&text.len()) {
-            let has_length = |padded: &String| lengths.contains(&padded.len());
-            if let Some(padded) = pad_with_zeros(text).find(has_length) {
-                found
-                    .entry(Mangled::LostZeros)
-                    .or_default()
-                    .push((*row, padded));
-            }
-        }
+/// Returns the repair of an identifier that has lost zeros at the beginning or digits at the end, or
+/// has decimals. `None` for an identifier with one of the valid numbers of digits, and for other
+/// texts.
+pub(super) fn restore_digits(text: &str, lengths: &[usize]) -> Option<(Mangled, String)> {
+    let (digits, kind) = match remove_decimals(text) {
+        Some(whole) => (whole, Mangled::Decimals),
+        None => (text, Mangled::LostZeros),
+    };
+    if !is_digits(digits) {
+        return None;
     }
+    if is_shortened(digits) {
+        return Some((Mangled::LostDigits, String::new()));
+    }
+    if lengths.contains(&digits.len()) {
+        return (kind == Mangled::Decimals).then(|| (kind, digits.to_owned()));
+    }
+    let has_length = |padded: &String| lengths.contains(&padded.len());
+    let padded = pad_with_zeros(digits).find(has_length)?;
+    Some((kind, padded))
 }
 
-/// Whether a spreadsheet has replaced the last digits of all long numbers by zeros.
-fn have_lost_digits(cells: &[(usize, &str)]) -> bool {
-    let mut long_numbers = 0;
-    for (_, text) in cells.iter().filter(|(_, text)| is_digits(text)) {
-        let end = text.get(KEPT_DIGITS..).unwrap_or_default();
-        if end.bytes().any(|byte| byte != b'0') {
-            return false;
-        }
-        long_numbers += usize::from(!end.is_empty());
-    }
-    long_numbers >= MIN_LONG_NUMBERS
+/// Whether all digits that a spreadsheet does not keep are zeros. A number that ends with these
+/// zeros is as long, and only the person can tell.
+fn is_shortened(digits: &str) -> bool {
+    let end = digits.get(KEPT_DIGITS..).unwrap_or_default();
+    !end.is_empty() && end.bytes().all(|byte| byte == b'0')
+}
+
+/// Returns the digits of a whole number such as `11.0`; `None` for other texts.
+pub(super) fn remove_decimals(text: &str) -> Option<&str> {
+    let (whole, decimals) = text.split_once(['.', ','])?;
+    let is_zero = !decimals.is_empty() && decimals.bytes().all(|byte| byte == b'0');
+    (is_zero && is_digits(whole)).then_some(whole)
 }
 
 /// Returns a number with one to [`MAX_LOST_ZEROS`] zeros before it; nothing for other texts.
@@ -50,18 +51,9 @@ pub(super) fn pad_with_zeros(text: &str) -> impl Iterator<Item = String> {
     (1..=most).map(move |zeros| iter::repeat_n("0", zeros).chain([text]).collect())
 }
 
-/// Finds numbers such as `1.23457E+11`.
-pub(super) fn find_scientific(cells: &[(usize, &str)], found: &mut Found) {
-    for (row, text) in cells {
-        if let Some((kind, restored)) = read_scientific(text) {
-            found.entry(kind).or_default().push((*row, restored));
-        }
-    }
-}
-
 /// Returns the digits of a number in scientific notation, or blank text if some digits are lost.
 /// `None` for other texts.
-fn read_scientific(text: &str) -> Option<(Mangled, String)> {
+pub(super) fn read_scientific(text: &str) -> Option<(Mangled, String)> {
     let (mantissa, exponent) = text.split_once(['E', 'e'])?;
     let exponent = exponent
         .strip_prefix('+')

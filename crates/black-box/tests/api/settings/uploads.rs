@@ -102,7 +102,8 @@ fn each_faulty_file_gets_a_sentence_and_is_not_stored() {
     for (file, fault) in [
         (b"".as_slice(), "Choose a CSV file."),
         (b" \n", "The file is empty."),
-        (b"last_name\n", "The file is empty."),
+        (b"last_name\n", "has headings and no rows"),
+        (b"last_name\n,\n\xe2\x80\x8b\n", "has headings and no rows"),
         (b"PK\x03\x04\x14\0\0\0", "not CSV"),
         (b"last_name\n\"Ayo\n", "is never closed"),
         (b"last_name,Last_Name\n1,2\n", "Two columns are called"),

@@ -151,6 +151,7 @@ pub(super) async fn check_row(
             UploadRowKind::Refused
         }
     };
+    let kind = refuse_doubtful_cells(work, row, kind, &mut details);
     if ![UploadRowKind::Register, UploadRowKind::Change].contains(&kind) {
         details.requests.clear();
     }
@@ -158,6 +159,27 @@ pub(super) async fn check_row(
         details.cells.clone_from(&row.cells);
     }
     Ok(work.seal(line_of(row), kind, &details)?)
+}
+
+/// Refuses a row with a cell whose value is not certain, unless the row changes nothing. The problem
+/// of the cell replaces the one that the API found.
+fn refuse_doubtful_cells(
+    work: &Work,
+    row: &Row,
+    kind: UploadRowKind,
+    details: &mut RowDetails,
+) -> UploadRowKind {
+    let doubtful = work.file.doubtful_cells(row);
+    if doubtful.is_empty() || kind == UploadRowKind::Equal {
+        return kind;
+    }
+    let is_explained = |problem: &CellProblem| {
+        let mut headings = doubtful.iter().map(|cell| &cell.heading);
+        headings.any(|heading| *heading == problem.heading)
+    };
+    details.problems.retain(|problem| !is_explained(problem));
+    details.problems.extend_from_slice(doubtful);
+    UploadRowKind::Refused
 }
 
 fn row_name(row: &TraineeRow) -> String {

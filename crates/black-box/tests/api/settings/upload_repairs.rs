@@ -1,0 +1,210 @@
+//! Repairs of uploaded files: each changed cell is shown before it is stored, and nothing that the
+//! file does not decide is chosen in advance.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::upload_rows::{
+    cells, check, count, editor, file, finished, newest, registered, trainee,
+};
+use crate::api::support::Register;
+
+/// The rows of trainees, with other texts in some cells: the column, and the text for each row.
+fn rows(register: &Register, texts: &[(&str, &[&str])]) -> Vec<BTreeMap<String, String>> {
+    let api = newest(register);
+    let count = texts
+        .iter()
+        .map(|(_, texts)| texts.len())
+        .max()
+        .unwrap_or(1);
+    let mut rows: Vec<_> = (0..count).map(|at| cells(trainee(&api, at))).collect();
+    for (column, texts) in texts {
+        for (row, text) in rows.iter_mut().zip(*texts) {
+            row.insert((*column).to_owned(), (*text).to_owned());
+        }
+    }
+    rows
+}
+
+/// The stored values of a field, by the keys of the trainees.
+fn stored(register: &Register, field: &str) -> Vec<Value> {
+    let api = newest(register);
+    let list = api.get("/trainees?per_page=500&sort_order=asc").is(200);
+    let trainees = list.data().as_array().unwrap().clone();
+    let mut found: Vec<_> = trainees
+        .iter()
+        .map(|one| (one["provider_trainee_id"].to_string(), one[field].clone()))
+        .collect();
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found.into_iter().map(|(_, value)| value).collect()
+}
+
+/// Each kind of repair: the column, the texts of three rows, the sentence about the column with the
+/// first example, and the stored values.
+const REPAIRS: &[(&str, [&str; 3], &str, [&str; 3])] = &[
+    (
+        "itt_start_date",
+        ["9/13/2026", "9/1/2026", "2026-09-01"],
+        "The dates are month, day and year. (2 cells)",
+        ["2026-09-13", "2026-09-01", "2026-09-01"],
+    ),
+    (
+        "itt_end_date",
+        ["31-Jul-30", "2030-07-31", "2030/07/31"],
+        "The dates have names of months. (1 cell)",
+        ["2030-07-31", "2030-07-31", "2030-07-31"],
+    ),
+    (
+        "sex",
+        ["Female", "10", "10.0"],
+        "The cells have names in the place of codes. (1 cell)",
+        ["10", "10", "10"],
+    ),
+    (
+        "study_mode",
+        ["1", "01", "31"],
+        "Zeros at the beginning are missing. (1 cell)",
+        ["01", "01", "31"],
+    ),
+    (
+        "ethnicity",
+        ["African", "120", "997"],
+        "The cells have names in the place of codes. (1 cell)",
+        ["120", "120", "997"],
+    ),
+    (
+        "first_names",
+        ["=\"Ayo\"", "'Abd", "Bea"],
+        "The cells are formulas that show a text. (1 cell)",
+        ["Ayo", "'Abd", "Bea"],
+    ),
+    (
+        "date_of_birth",
+        ["36525", "36526", "1999-12-31"],
+        "The dates are day numbers of a spreadsheet. (2 cells)",
+        ["1999-12-31", "2000-01-01", "1999-12-31"],
+    ),
+];
+
+#[test]
+fn each_repaired_cell_is_shown_before_it_is_stored() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let texts: Vec<(&str, &[&str])> = REPAIRS
+        .iter()
+        .map(|(column, texts, ..)| (*column, texts.as_slice()))
+        .collect();
+    let rows = rows(&register, &texts);
+    let path = check(&editor, &file(&rows));
+    let page = finished(&editor, &path).text;
+    for (column, texts, sentence, values) in REPAIRS {
+        assert!(page.contains(sentence), "{column}: {page}");
+        for (text, value) in texts
+            .iter()
+            .zip(values)
+            .filter(|(text, value)| text != value)
+        {
+            let shown = format!("{} becomes {value}", text.replace('"', "&#34;"));
+            let is_shown = page.contains(&shown) || text.starts_with('\'');
+            assert!(is_shown, "{column}: {shown}: {page}");
+        }
+    }
+    let names: Vec<String> = page
+        .split("type=\"checkbox\" name=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap().to_owned())
+        .collect();
+    let fields: Vec<_> = names.iter().map(|name| (name.as_str(), "on")).collect();
+    editor.send(&format!("{path}/check"), &fields).is(303);
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be registered"), 3, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    finished(&editor, &path);
+    for (column, _, _, values) in REPAIRS {
+        assert_eq!(stored(&register, column), values, "{column}");
+    }
+}
+
+/// Files that only the person can decide: the columns with their texts, and the question.
+const UNDECIDED: &[(&[(&str, &[&str])], &str)] = &[
+    (
+        &[("itt_start_date", &["9/1/2026"])],
+        "does not show whether its dates begin with the day or with the month",
+    ),
+    (
+        &[
+            ("itt_start_date", &["13/1/2026"]),
+            ("itt_end_date", &["7/16/2027"]),
+        ],
+        "Some dates of the file begin with the day, and others with the month.",
+    ),
+    (
+        &[("agency_id", &["12345678901234500", "32345678901234567"])],
+        "A spreadsheet may have shortened the numbers",
+    ),
+    (
+        &[("provider_trainee_id", &["1.2E+11"])],
+        "may have shortened the numbers",
+    ),
+    (&[("last_name", &["#N/A"])], "error values of a spreadsheet"),
+    (&[("last_name", &["\u{ff1d}A1"])], "The cells are formulas."),
+];
+
+#[test]
+fn cell_that_only_the_person_can_decide_is_refused_and_not_chosen() {
+    let register = Register::start();
+    let editor = editor(&register);
+    for (texts, question) in UNDECIDED {
+        let path = check(&editor, &file(&rows(&register, texts)));
+        let page = finished(&editor, &path);
+        assert!(page.text.contains(question), "{question}: {}", page.text);
+        assert!(!page.text.contains(" checked"), "{question}: {}", page.text);
+        assert_eq!(count(&page, "Refused"), 1, "{question}: {}", page.text);
+        editor.send(&format!("{path}/delete"), &[]).is(303);
+    }
+    assert_eq!(registered(&register).len(), 0);
+}
+
+#[test]
+fn chosen_order_and_confirmed_cells_are_stored() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let texts: &[(&str, &[&str])] = &[
+        ("itt_start_date", &["9/1/2026"]),
+        ("agency_id", &["12345678901234500"]),
+    ];
+    let path = check(&editor, &file(&rows(&register, texts)));
+    let page = finished(&editor, &path);
+    let name = page
+        .text
+        .split("type=\"checkbox\" name=\"")
+        .find_map(|rest| {
+            rest.split('"')
+                .next()
+                .filter(|name| name.ends_with("lost_digits"))
+        })
+        .unwrap();
+    let fields = [("date-order", "month_first"), (name, "on")];
+    editor.send(&format!("{path}/check"), &fields).is(303);
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be registered"), 1, "{}", page.text);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    finished(&editor, &path);
+    assert_eq!(stored(&register, "itt_start_date"), ["2026-09-01"]);
+    assert_eq!(stored(&register, "agency_id"), ["12345678901234500"]);
+}
+
+#[test]
+fn missing_cells_and_footer_are_named_by_check() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let mut text = String::from_utf8(file(&rows(&register, &[("sex", &["10"])]))).unwrap();
+    text.push_str("Total: 1\n");
+    let path = check(&editor, text.as_bytes());
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be registered"), 1, "{}", page.text);
+    assert_eq!(count(&page, "Refused"), 1, "{}", page.text);
+    let sentence = "1 row has fewer cells than the first row: line 3.";
+    assert!(page.text.contains(sentence), "{}", page.text);
+}
