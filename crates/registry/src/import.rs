@@ -1,10 +1,10 @@
 //! Reads CSV files, and imports schools and training partners from them.
 //!
-//! A file is read row by row. This module checks the rows;
+//! Files are read like uploaded files of trainees, in all their encodings and with all their
+//! separators ([`trainee_file::FileRows`]). This module checks the rows;
 //! [`storage::records::organisations::merge`] compares them with the register and writes the
 //! differences while servers may run. A rejected row is reported and does not affect the others.
 
-mod file_format;
 mod organisations;
 pub mod reference_data;
 mod row;
@@ -19,8 +19,8 @@ use storage::error::StorageError;
 use storage::observations::imports::{ImportCounts, ImportKind, NewImport, RefusedLine};
 use storage::records::organisations::merge::{Merge, Merged, Organisation};
 use storage::store::Store;
+use trainee_file::{FileFault, decode};
 
-pub use self::file_format::FileFormat;
 pub use self::row::Row;
 use self::table::Table;
 use crate::retries::write_blocking_with_retries;
@@ -170,9 +170,9 @@ pub enum ImportError {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Unreadable(#[from] io::Error),
-    /// The file has another format.
-    #[error("{0}")]
-    Format(FileFormat),
+    /// The file has another format, or is damaged.
+    #[error(transparent)]
+    File(#[from] FileFault),
     /// Required columns are missing.
     #[error(
         "the header row must have the columns {}; missing: {}",
@@ -214,7 +214,9 @@ pub fn import<O: ImportableOrganisation>(
     file: impl Read,
     by: &str,
 ) -> Result<Report, ImportError> {
-    let mut table = Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
+    let bytes = read_bytes(file)?;
+    let text = decode(&bytes)?;
+    let mut table = Table::open(&text, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
     let mut merge = Merge::<O>::begin(store)?.by(by);
     // The first line that is not certainly stored. Line 1 is the header row.
     let mut first_uncertain = 2;
@@ -299,16 +301,25 @@ pub fn each_row<R: Importable>(
     file: impl Read,
     take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
+    let bytes = read_bytes(file)?;
+    let text = decode(&bytes)?;
     read_rows(
-        &mut Table::open(file, R::COLUMNS, R::OPTIONAL_COLUMNS)?,
+        &mut Table::open(&text, R::COLUMNS, R::OPTIONAL_COLUMNS)?,
         take,
     )
+}
+
+/// The bytes of a file. Its encoding is known only at its end.
+fn read_bytes(mut file: impl Read) -> Result<Vec<u8>, io::Error> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads the rows of a table. Passes each row and its first line to `take`. Stops when `take`
 /// fails.
 fn read_rows<R: Importable>(
-    table: &mut Table<impl Read>,
+    table: &mut Table<'_>,
     mut take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     while let Some((line, cells)) = table.next()? {
@@ -322,7 +333,7 @@ fn read_rows<R: Importable>(
 
 /// Reads all rows, and rejects rows whose number an earlier row has.
 fn read_unique_rows<O: Importable + Organisation>(
-    table: &mut Table<impl Read>,
+    table: &mut Table<'_>,
     mut take: impl FnMut(u64, Result<O, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut lines = HashMap::new();

@@ -3,11 +3,9 @@
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 use visible_text::is_blank;
 
+use crate::apostrophe::remove_apostrophe;
 use crate::fault::{FileFault, Limits};
-use crate::writing::FORMULA_STARTS;
 
-/// The apostrophe that spreadsheets add before a text that looks like a number or a formula.
-pub(crate) const APOSTROPHE: char = '\'';
 /// The separators, with their names in the plural. If several fit equally well, the first is used.
 const SEPARATORS: [(u8, &str); 3] = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs")];
 /// The beginning of a line that only names the separator. Spreadsheets write and read such lines.
@@ -24,8 +22,8 @@ pub struct Row {
     pub cells: Vec<String>,
 }
 
-/// The rows of a text, without those whose cells are all blank.
-pub(crate) struct Cells<'a> {
+/// The rows of the text of a file, without those whose cells are all blank.
+pub struct FileRows<'a> {
     text: &'a [u8],
     reader: Reader,
     at: usize,
@@ -38,10 +36,11 @@ pub(crate) struct Cells<'a> {
     pub(crate) separator: &'static str,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> FileRows<'a> {
     /// Begins at the first row. If the first line names a separator, this one is used. Otherwise
     /// the separator that results in the most cells of the first row is used.
-    pub(crate) fn new(text: &'a str, limits: &'a Limits) -> Self {
+    #[must_use]
+    pub fn new(text: &'a str, limits: &'a Limits) -> Self {
         if let Some((separator, at)) = named_separator(text) {
             return Self::with_separator(text, at, separator, limits);
         }
@@ -80,7 +79,7 @@ impl<'a> Cells<'a> {
     /// # Errors
     ///
     /// [`FileFault`] if the row breaks a limit, or a quotation mark is not closed.
-    pub(crate) fn next_row(&mut self) -> Result<Option<Row>, FileFault> {
+    pub fn next_row(&mut self) -> Result<Option<Row>, FileFault> {
         loop {
             let line = self.lines.line_of(self.at);
             let mut cells = Vec::with_capacity(self.width);
@@ -149,7 +148,7 @@ fn named_separator(text: &str) -> Option<((u8, &'static str), usize)> {
 
 /// The number of cells of the first row. A row that cannot be read counts as one cell.
 fn count_first_row(text: &str, separator: (u8, &'static str), limits: &Limits) -> usize {
-    match Cells::with_separator(text, 0, separator, limits).next_row() {
+    match FileRows::with_separator(text, 0, separator, limits).next_row() {
         Ok(Some(row)) => row.cells.len(),
         Err(FileFault::TooManyColumns(_, limit)) => limit.saturating_add(1),
         Ok(None) | Err(_) => 1,
@@ -165,21 +164,6 @@ fn trim_cell(cell: &[u8]) -> String {
     }
     let text = text.trim();
     remove_apostrophe(text).unwrap_or(text).to_owned()
-}
-
-/// The text after an apostrophe that a spreadsheet or [`spreadsheet_cell`] has added; `None` if the
-/// text has none. An apostrophe before a letter belongs to the text, such as in a name.
-///
-/// [`spreadsheet_cell`]: crate::spreadsheet_cell
-pub(crate) fn remove_apostrophe(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix(APOSTROPHE)?;
-    let shown = rest.trim_start();
-    let is_added = |first: char| {
-        first == APOSTROPHE || first.is_ascii_digit() || FORMULA_STARTS.contains(&first)
-    };
-    // Text that begins with a tab or a line end is a formula for spreadsheets, too.
-    let first = shown.chars().next();
-    first.is_none_or(is_added).then_some(shown)
 }
 
 /// The line that contains a byte of a text, from 1.

@@ -16,6 +16,7 @@
 //! To accept another heading, add it to `headings.rs`. To recognise another change by spreadsheets,
 //! add a [`Mangled`] and the function that finds its cells in `repairs`.
 
+mod apostrophe;
 mod cells;
 mod columns;
 mod compare;
@@ -28,7 +29,7 @@ mod text;
 mod trainee_row;
 mod writing;
 
-pub use cells::Row;
+pub use cells::{FileRows, Row};
 pub use columns::{Column, INPUT_SUFFIX, LISTS, List, Names, TRAINEE_ID, UPDATED_AT};
 pub use columns::{find_repeated_column, nested_name};
 pub use compare::{

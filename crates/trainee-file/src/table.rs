@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::cells::{APOSTROPHE, Cells, Row};
+use crate::apostrophe::APOSTROPHE;
+use crate::cells::{FileRows, Row};
 use crate::fault::{FileFault, Limits};
-use crate::text::decode;
+use crate::text::decode_text;
 
 /// A file of trainees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +38,8 @@ impl Table {
             let limit = limits.bytes;
             return Err(FileFault::TooLarge { limit });
         }
-        let text = decode(bytes)?;
-        let mut cells = Cells::new(&text, limits);
+        let text = decode_text(bytes)?;
+        let mut cells = FileRows::new(&text, limits);
         let first = cells.next_row()?.ok_or(FileFault::Empty)?;
         let mut table = Self {
             header: first.cells.into_iter().map(remove_mark).collect(),

@@ -19,6 +19,19 @@ const OTHER_FORMATS: &[(&[u8], &str)] = &[
     (b"{\\rtf", "a rich text document"),
 ];
 
+/// Returns the text of a file. Unlike [`decode`], fails if the file has control characters.
+///
+/// # Errors
+///
+/// [`FileFault`] if the file has another format or bytes that are not text.
+pub(crate) fn decode_text(bytes: &[u8]) -> Result<Cow<'_, str>, FileFault> {
+    let text = decode(bytes)?;
+    match text.find(is_no_text) {
+        Some(at) => Err(FileFault::NotText(line_at(text.as_bytes(), at))),
+        None => Ok(text),
+    }
+}
+
 /// Returns the text of a file. A byte order mark selects UTF-8 or UTF-16. Without a mark, the file
 /// is UTF-8 if it is valid UTF-8. Otherwise it is Mac Roman if its lines end with CR alone, or else
 /// Windows-1252.
@@ -36,25 +49,16 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, FileFault> {
             return Err(FileFault::OtherFormat(format));
         }
     }
-    let text = match encoding {
-        None => decode_unmarked(content)?,
+    match encoding {
+        None => decode_unmarked(content),
         Some(encoding) if encoding == UTF_8 => match str::from_utf8(content) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(error) => {
-                return Err(FileFault::NotText(line_at(content, error.valid_up_to())));
-            }
+            Ok(text) => Ok(Cow::Borrowed(text)),
+            Err(error) => Err(FileFault::NotText(line_at(content, error.valid_up_to()))),
         },
-        Some(encoding) => {
-            let (text, is_faulty) = encoding.decode_without_bom_handling(content);
-            if is_faulty {
-                return Err(FileFault::NotText(1));
-            }
-            text
-        }
-    };
-    match text.find(is_no_text) {
-        Some(at) => Err(FileFault::NotText(line_at(text.as_bytes(), at))),
-        None => Ok(text),
+        Some(encoding) => match encoding.decode_without_bom_handling(content) {
+            (text, false) => Ok(text),
+            (_, true) => Err(FileFault::NotText(1)),
+        },
     }
 }
 

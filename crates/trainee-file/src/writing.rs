@@ -4,19 +4,13 @@ use std::io;
 
 use csv::{Terminator, WriterBuilder};
 
-use crate::cells::{APOSTROPHE, remove_apostrophe};
+use crate::apostrophe::{APOSTROPHE, FORMULA_STARTS, remove_apostrophe};
 
 /// The mark that shows spreadsheets that a file is UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The maximum number of digits that a spreadsheet shows of a number.
 const SHOWN_DIGITS: usize = 11;
-/// The beginnings of formulas, in the forms that spreadsheets read in some locale: ASCII, the minus
-/// sign, full width and small. Spreadsheets skip a tab or a line end before them.
-pub(crate) const FORMULA_STARTS: [char; 16] = [
-    '=', '+', '-', '@', '\u{2212}', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}', '\u{fe66}',
-    '\u{fe62}', '\u{fe63}', '\u{fe6b}', '\t', '\r', '\n',
-];
 
 /// Returns a CSV file, UTF-8 with commas and CRLF. Cells are written as [`spreadsheet_cell`]
 /// returns them. A byte order mark tells spreadsheets the encoding.
@@ -67,11 +61,11 @@ fn is_changed(text: &str) -> bool {
     !is_plain || text.len() > SHOWN_DIGITS || (text.len() > 1 && text.starts_with('0'))
 }
 
-/// Returns the cell of a text. If reading the cell would remove an apostrophe of the text, the cell
-/// gets a second one.
+/// Returns the cell of a text, with an apostrophe before a formula, and before an apostrophe that
+/// reading the cell would remove. Unlike in [`spreadsheet_cell`], numbers stay as they are.
 #[must_use]
 pub fn add_apostrophe(text: String) -> String {
-    if remove_apostrophe(&text).is_some() {
+    if text.starts_with(FORMULA_STARTS) || remove_apostrophe(&text).is_some() {
         format!("{APOSTROPHE}{text}")
     } else {
         text

@@ -1,7 +1,5 @@
 //! The cells of one row, by the names of their columns.
 
-use std::borrow::Cow;
-
 use domain::values::text::is_blank;
 
 /// The cells of one row.
@@ -9,7 +7,7 @@ use domain::values::text::is_blank;
 pub struct Row<'a> {
     columns: &'static [&'static str],
     optional_columns: &'static [&'static str],
-    cells: &'a [Cow<'a, str>],
+    cells: &'a [String],
 }
 
 impl<'a> Row<'a> {
@@ -17,7 +15,7 @@ impl<'a> Row<'a> {
     pub(super) fn new(
         columns: &'static [&'static str],
         optional_columns: &'static [&'static str],
-        cells: &'a [Cow<'a, str>],
+        cells: &'a [String],
     ) -> Self {
         Self {
             columns,

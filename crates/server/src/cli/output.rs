@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use trainee_file::add_apostrophe;
 
 use super::CommandError;
 
@@ -187,9 +188,11 @@ fn csv<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> io::Result<St
 /// prefix, because some texts come from clients, such as names of tokens.
 fn csv_field(cell: &Cell) -> String {
     let text = cell.to_string();
-    let is_formula =
-        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    if is_formula { format!("'{text}") } else { text }
+    if text.parse::<f64>().is_ok() {
+        text
+    } else {
+        add_apostrophe(text)
+    }
 }
 
 /// Prints rows in columns under headings, or [`EMPTY`] without rows.

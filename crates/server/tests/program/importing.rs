@@ -79,8 +79,8 @@ fn training_partners_are_imported_and_other_files_rejected_entirely() {
         folder.stderr()
     );
     for (file, expected) in [
-        (&b""[..], "the file is empty"),
-        (b"PK\x03\x04\x14\0", "save it as CSV in UTF-8"),
+        (&b""[..], "The file is empty."),
+        (b"PK\x03\x04\x14\0", "save it as CSV UTF-8"),
     ] {
         let refused = place.run(
             &["partner", "import"],

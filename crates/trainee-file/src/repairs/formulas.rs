@@ -1,7 +1,7 @@
 //! Formulas and their error values in the place of values.
 
 use super::Mangled;
-use crate::writing::FORMULA_STARTS;
+use crate::apostrophe::FORMULA_STARTS;
 
 /// Texts that spreadsheets show for a formula without a value.
 const ERROR_VALUES: [&str; 8] = [

@@ -7,6 +7,7 @@ use domain::Code;
 use domain::values::iso_8601::timestamp;
 use storage::observations::request_log::runs::{Run, RunCounts};
 use storage::observations::request_log::{LoggedProblem, LoggedRequest};
+use trainee_file::add_apostrophe;
 
 /// The headings of the file of refused records.
 const HEADINGS: [&str; 7] = [
@@ -148,13 +149,13 @@ pub fn refused_csv(requests: &[LoggedRequest]) -> io::Result<String> {
     let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(HEADINGS)?;
     for request in requests {
-        let record = safe_cell(&record_name(request));
+        let record = add_apostrophe(record_name(request));
         let status = request.status.to_string();
         let answered_at = timestamp(request.answered_at);
         for problem in problem_sentences(request) {
             file.write_record([
                 record.as_str(),
-                &safe_cell(&problem.field),
+                &add_apostrophe(problem.field),
                 &problem.sentence,
                 &problem.code,
                 &status,
@@ -165,15 +166,6 @@ pub fn refused_csv(requests: &[LoggedRequest]) -> io::Result<String> {
     }
     String::from_utf8(file.into_inner().map_err(|error| error.into_error())?)
         .map_err(io::Error::other)
-}
-
-/// A cell that a spreadsheet does not read as a formula.
-fn safe_cell(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{text}")
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]

@@ -213,7 +213,7 @@ fn for_file(
         // The file is not the cause.
         ImportError::Storage(error) => CommandError::from(error),
         error @ (ImportError::Unreadable(_)
-        | ImportError::Format(_)
+        | ImportError::File(_)
         | ImportError::MissingColumns { .. }
         | ImportError::ColumnTwice(_)) => CommandError::Import {
             file: path.to_owned(),
