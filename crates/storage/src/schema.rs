@@ -289,6 +289,7 @@ diesel::table! {
         expires_at -> Timestamp,
         attempts -> Integer,
         finished_at -> Nullable<Timestamp>,
+        turn_of -> Nullable<BigInt>,
     }
 }
 

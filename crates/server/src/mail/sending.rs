@@ -1,8 +1,10 @@
 //! The background task that sends queued mails.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use actix_web::rt;
+use actix_web::rt::time::timeout;
 use http_kit::error_chain::Causes;
 use http_kit::metrics::{self, MailOutcome};
 use storage::accounts::mails::{Claim, ClaimedMail, Mail};
@@ -15,6 +17,8 @@ use super::transport::SendError;
 
 /// The pause between two searches for due mails.
 const PAUSE: Duration = Duration::from_secs(1);
+/// The time between two renewals of the claim of a mail while it is sent.
+const CLAIM_RENEWAL: Duration = Duration::from_secs(3);
 /// The pause after the store has failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// The pause between two searches for tokens that expire.
@@ -96,14 +100,14 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
     };
     // A client that compares Message-IDs must show each attempt, because each has its own link.
     let message_name = format!("{id}.{attempt}.{}", store.now().timestamp_millis());
-    match send(mailer, &message_name, &mail).await {
+    match send_while_claimed(store, mailer, id, &message_name, &mail).await? {
         Ok(()) => {
             store.write(move |session| session.finish_mail(id)).await?;
             log::info!("mail {id} ({name}) sent");
             metrics::mails(kind, MailOutcome::Sent).increment(1);
         }
         Err(SendError::Unusable) => {
-            store.write(move |session| session.finish_mail(id)).await?;
+            store.write(move |session| session.remove_mail(id)).await?;
             log::warn!("mail {id} ({name}) given up: {}", SendError::Unusable);
             metrics::mails(kind, MailOutcome::GivenUp).increment(1);
         }
@@ -118,6 +122,28 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
         }
     }
     Ok(())
+}
+
+/// Sends a mail once, and renews its claim until the mail server has answered. Stops sending if the
+/// claim cannot be renewed, because another server may then send the mail.
+async fn send_while_claimed(
+    store: &Store,
+    mailer: &Mailer,
+    id: i64,
+    name: &str,
+    mail: &Mail,
+) -> Result<Result<(), SendError>, StorageError> {
+    let mut sending = pin!(send(mailer, name, mail));
+    loop {
+        match timeout(CLAIM_RENEWAL, &mut sending).await {
+            Ok(outcome) => return Ok(outcome),
+            Err(_) => {
+                store
+                    .write(move |session| session.renew_mail_claim(id))
+                    .await?;
+            }
+        }
+    }
 }
 
 /// Sends a mail once. `name` makes its Message-ID.

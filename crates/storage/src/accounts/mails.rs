@@ -4,6 +4,9 @@
 //! rows one by one ([`Session::claim_mail`]), sends the mail, and finishes or postpones the row. A
 //! row contains no link: claiming creates the link, so that only its digest is ever stored. A mail
 //! whose server stops between sending and finishing is sent again.
+//!
+//! Sign-in mails are sent first, then the mails of each provider in turn. One request for a sign-in
+//! link waits for each address.
 
 mod claiming;
 mod queueing;
@@ -19,10 +22,13 @@ pub use self::reminders::REMINDER_DAYS;
 pub use super::users::{InvitationLink, SignInLink};
 use crate::error::StorageError;
 
-/// How long a finished mail is kept, which is also the window of [`MAX_SIGN_IN_MAILS`].
+/// How long a finished mail is kept. Longer than [`SIGN_IN_PAUSE`].
 const KEPT: TimeDelta = TimeDelta::hours(1);
-/// The most mails with sign-in links to one address within [`KEPT`].
-const MAX_SIGN_IN_MAILS: i64 = 3;
+/// The shortest time between two mails with sign-in links to one address. A later request is answered
+/// when it has passed, however often links were asked for.
+const SIGN_IN_PAUSE: TimeDelta = TimeDelta::minutes(5);
+/// The turn of the mails to operators.
+const TURN_OF_OPERATORS: i64 = 0;
 
 /// The kind of a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -369,6 +369,7 @@ fn show(invited: &Invited, site: &str) -> Result<(), CommandError> {
         role,
         expires_at,
         has_access,
+        ..
     } = invited;
     let what = if *has_access {
         "new link for"

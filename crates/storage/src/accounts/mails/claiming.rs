@@ -1,16 +1,18 @@
 //! Claiming due mails: one server sends a mail at a time.
 
 use chrono::{NaiveDateTime, TimeDelta};
+use diesel::dsl::max;
 use diesel::prelude::*;
 
-use super::{ExpiringToken, KEPT, MAX_SIGN_IN_MAILS, Mail, MailContent, MailKind, REMINDER_DAYS};
+use super::{ExpiringToken, Mail, MailContent, MailKind, REMINDER_DAYS};
 use crate::accounts::users::Origin;
 use crate::error::StorageError;
 use crate::schema::{mails, providers, users};
 use crate::session::Session;
 
-/// How long a claimed mail belongs to its server. Must exceed the time for sending one mail.
-const CLAIMED_FOR: TimeDelta = TimeDelta::minutes(1);
+/// How long a claimed mail belongs to its server, unless the server renews the claim. After that time
+/// another server sends the mail, because the first one has stopped.
+const CLAIMED_FOR: TimeDelta = TimeDelta::seconds(8);
 /// The pause after the first failed attempt. It doubles with each attempt.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(10);
 /// The longest pause between two attempts.
@@ -25,7 +27,7 @@ pub struct LinkTargets {
     pub operators: bool,
 }
 
-/// A mail that belongs to the caller for a minute.
+/// A mail that belongs to the caller for some seconds, and longer if the caller renews the claim.
 #[derive(Debug)]
 pub struct ClaimedMail {
     /// The number of the mail.
@@ -43,8 +45,8 @@ pub struct ClaimedMail {
 pub enum Claim {
     /// Send the mail, then finish or postpone it.
     Send(Mail),
-    /// Nothing; the mail is finished. The address is unknown or had its mails of this hour, or the
-    /// invitation or token of the mail has ended.
+    /// Nothing; the mail is finished. The address is unknown, or the invitation or token of the mail
+    /// has ended.
     NotNeeded,
     /// Nothing: the mail is too old. It is finished.
     GivenUp,
@@ -61,7 +63,6 @@ struct MailRow {
     user_id: Option<i64>,
     request_id: Option<String>,
     address: Option<String>,
-    created_at: NaiveDateTime,
     due_at: NaiveDateTime,
     expires_at: NaiveDateTime,
     attempts: i32,
@@ -77,8 +78,8 @@ impl Session<'_> {
         Ok(self.due_mail()?.is_some())
     }
 
-    /// Claims the mail that has been due for the longest time, and creates its links. Returns
-    /// `None` if no mail is due, or if another server claims it at the same time.
+    /// Claims the next due mail, and creates its links. Returns `None` if no mail is due, or if
+    /// another server claims it at the same time.
     ///
     /// # Errors
     ///
@@ -116,9 +117,13 @@ impl Session<'_> {
             };
             mail.map_or(Claim::NotNeeded, Claim::Send)
         };
-        match claim {
-            Claim::Send(_) => {}
-            Claim::NotNeeded | Claim::GivenUp => self.finish_mail(row.id)?,
+        match (&claim, kind) {
+            (Claim::Send(_), _) => {}
+            // Only sent mails delay the next one to an address.
+            (Claim::NotNeeded | Claim::GivenUp, MailKind::SignIn) => self.remove_mail(row.id)?,
+            (Claim::NotNeeded | Claim::GivenUp, MailKind::Invitation | MailKind::TokenExpiry) => {
+                self.finish_mail(row.id)?
+            }
         }
         Ok(Some(ClaimedMail {
             id: row.id,
@@ -137,6 +142,29 @@ impl Session<'_> {
         diesel::update(mails::table.find(id))
             .set(mails::finished_at.eq(self.now().naive_utc()))
             .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Renews the claim of a mail that is still being sent.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn renew_mail_claim(&mut self, id: i64) -> Result<(), StorageError> {
+        let due_at = (self.now() + CLAIMED_FOR).naive_utc();
+        diesel::update(mails::table.find(id))
+            .set(mails::due_at.eq(due_at))
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Removes a mail that cannot be sent.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_mail(&mut self, id: i64) -> Result<(), StorageError> {
+        diesel::delete(mails::table.find(id)).execute(self.connection)?;
         Ok(())
     }
 
@@ -164,19 +192,31 @@ impl Session<'_> {
         Ok((due_at - now.naive_utc()).num_seconds())
     }
 
-    /// The mail that has been due for the longest time; `None` if no mail is due.
+    /// The next due mail: a sign-in mail, or else a mail of the provider whose last mail was finished
+    /// first. `None` if no mail is due.
     fn due_mail(&mut self) -> Result<Option<MailRow>, StorageError> {
+        let earlier = diesel::alias!(mails as earlier);
+        let last_turn = earlier
+            .filter(earlier.field(mails::turn_of).eq(mails::turn_of))
+            .select(max(earlier.field(mails::finished_at)))
+            .single_value();
         Ok(mails::table
             .filter(mails::finished_at.is_null())
             .filter(mails::due_at.le(self.now().naive_utc()))
-            .order((mails::due_at, mails::id))
+            .order((
+                mails::turn_of.is_not_null(),
+                // A provider without a finished mail comes first.
+                last_turn.is_not_null(),
+                last_turn,
+                mails::due_at,
+                mails::id,
+            ))
             .select(MailRow::as_select())
             .first(self.connection)
             .optional()?)
     }
 
-    /// The mail with the sign-in links of an address. `None` if the address is unknown, or if it
-    /// had [`MAX_SIGN_IN_MAILS`] mails within the hour before this one.
+    /// The mail with the sign-in links of an address. `None` if the address is unknown.
     fn sign_in_mail(
         &mut self,
         row: &MailRow,
@@ -185,15 +225,6 @@ impl Session<'_> {
         let Some(email) = &row.email else {
             return Ok(None);
         };
-        let earlier = mails::table
-            .filter(mails::email.eq(email))
-            .filter(mails::id.lt(row.id))
-            .filter(mails::created_at.gt(row.created_at - KEPT))
-            .count()
-            .get_result::<i64>(self.connection)?;
-        if earlier >= MAX_SIGN_IN_MAILS {
-            return Ok(None);
-        }
         let origin = Origin {
             request_id: row.request_id.as_deref(),
             address: row.address.as_deref(),

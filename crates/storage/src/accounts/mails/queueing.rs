@@ -1,9 +1,10 @@
 //! Queueing mails, and removing finished ones.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::dsl::max;
 use diesel::prelude::*;
 
-use super::{KEPT, MailKind, expiry};
+use super::{KEPT, MailKind, SIGN_IN_PAUSE, TURN_OF_OPERATORS, expiry};
 use crate::accounts::users::{Actor, NewInvitation, Origin, UserRole, normalised_email};
 use crate::error::StorageError;
 use crate::schema::mails;
@@ -25,12 +26,14 @@ pub struct InvitedByMail {
 }
 
 impl Session<'_> {
-    /// Queues a mail with sign-in links for the users with an e-mail address. The users are looked
-    /// up when the mail is sent, so this takes the same time for known and unknown addresses.
+    /// Queues a mail with sign-in links for the users with an e-mail address, to be sent at the latest
+    /// in [`SIGN_IN_PAUSE`]. The users are looked up when the mail is sent, so this takes the same time
+    /// for known and unknown addresses.
     ///
     /// # Errors
     ///
-    /// [`Refusal::InvalidEmail`](crate::error::Refusal::InvalidEmail).
+    /// [`Refusal::InvalidEmail`](crate::error::Refusal::InvalidEmail). A unique violation if another
+    /// request for the address is queued at the same time: the job runs again and finds it.
     pub fn queue_sign_in_mail(
         &mut self,
         email: &str,
@@ -38,15 +41,31 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         let email = normalised_email(email)?;
         let now = self.now();
+        let to_address = mails::table.filter(mails::email.eq(&email));
+        let waiting = to_address.filter(mails::finished_at.is_null());
+        let renewed = diesel::update(waiting)
+            .set((
+                mails::request_id.eq(origin.request_id),
+                mails::address.eq(origin.address),
+                mails::expires_at.eq(expiry(MailKind::SignIn, now + SIGN_IN_PAUSE).naive_utc()),
+            ))
+            .execute(self.connection)?;
+        if renewed > 0 {
+            return Ok(());
+        }
+        let last_sent = to_address
+            .select(max(mails::finished_at))
+            .first::<Option<NaiveDateTime>>(self.connection)?;
+        let due_at = last_sent.map_or(now, |sent| now.max(sent.and_utc() + SIGN_IN_PAUSE));
         let id = diesel::insert_into(mails::table)
             .values((
                 mails::kind.eq(MailKind::SignIn.name()),
-                mails::email.eq(email),
+                mails::email.eq(&email),
                 mails::request_id.eq(origin.request_id),
                 mails::address.eq(origin.address),
                 mails::created_at.eq(now.naive_utc()),
-                mails::due_at.eq(now.naive_utc()),
-                mails::expires_at.eq(expiry(MailKind::SignIn, now).naive_utc()),
+                mails::due_at.eq(due_at.naive_utc()),
+                mails::expires_at.eq(expiry(MailKind::SignIn, due_at).naive_utc()),
             ))
             .returning(mails::id)
             .get_result::<i64>(self.connection)?;
@@ -75,6 +94,7 @@ impl Session<'_> {
             .values((
                 mails::kind.eq(MailKind::Invitation.name()),
                 mails::invitation_id.eq(invitation_id),
+                mails::turn_of.eq(invited.provider_id.unwrap_or(TURN_OF_OPERATORS)),
                 mails::created_at.eq(now.naive_utc()),
                 mails::due_at.eq(now.naive_utc()),
                 mails::expires_at.eq(expires_at.naive_utc()),

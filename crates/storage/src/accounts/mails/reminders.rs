@@ -60,6 +60,7 @@ impl Session<'_> {
                         mails::kind.eq(MailKind::TokenExpiry.name()),
                         mails::token_id.eq(reminder.token_id),
                         mails::user_id.eq(user_id),
+                        mails::turn_of.eq(reminder.provider_id),
                         mails::created_at.eq(now.naive_utc()),
                         mails::due_at.eq(now.naive_utc()),
                         mails::expires_at.eq(expiry(MailKind::TokenExpiry, now).naive_utc()),

@@ -175,36 +175,115 @@ fn operator_gets_no_link_to_pages_not_served() {
     assert!(matches!(claimed.claim, Claim::NotNeeded), "{claimed:?}");
 }
 
+/// Minutes of requests for a link to one address, and the minutes of the mails.
+const LINKS: &[(&[i64], &[i64])] = &[
+    // Three requests of a stranger, then the person's own.
+    (&[0, 1, 2, 3], &[0, 5]),
+    // Ten requests with 16 minutes between them.
+    (
+        &[0, 16, 32, 48, 64, 80, 96, 112, 128, 144],
+        &[0, 16, 32, 48, 64, 80, 96, 112, 128, 144],
+    ),
+    // A stranger who asks all the time.
+    (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], &[0, 5, 10, 15]),
+    (&[0, 5, 10], &[0, 5, 10]),
+];
+
 #[test]
-fn fourth_sign_in_mail_within_hour_is_not_needed() {
+fn each_request_for_link_is_answered_within_five_minutes() {
+    for (requests, mails) in LINKS {
+        let register = register();
+        add_user(&register, Some(UKPRN), UserRole::Admin);
+        let mut sent = Vec::new();
+        for minute in 0..=200 {
+            if requests.contains(&minute) {
+                ask(&register, ADMIN);
+            }
+            while let Some(claimed) = claim(&register) {
+                assert!(matches!(claimed.claim, Claim::Send(_)), "{claimed:?}");
+                finish(&register, claimed.id);
+                sent.push(minute);
+            }
+            register.clock.advance(TimeDelta::minutes(1));
+        }
+        assert_eq!(sent, *mails, "{requests:?}");
+    }
+}
+
+#[test]
+fn mail_that_was_not_sent_delays_no_other() {
     let register = register();
     add_user(&register, Some(UKPRN), UserRole::Admin);
-    for _ in 0..4 {
-        ask(&register, ADMIN);
-    }
-    for _ in 0..3 {
-        let (id, _) = mail(&register);
-        finish(&register, id);
-    }
-    let fourth = claim(&register).unwrap();
-    assert!(matches!(fourth.claim, Claim::NotNeeded), "{fourth:?}");
-    register.clock.advance(TimeDelta::minutes(61));
-    let removed = register
-        .write(|session| session.remove_old_mails(100))
-        .unwrap();
-    assert_eq!(removed, 4);
+    ask(&register, ADMIN);
+    register.clock.advance(TimeDelta::minutes(21));
+    let old = claim(&register).unwrap();
+    assert!(matches!(old.claim, Claim::GivenUp), "{old:?}");
     ask(&register, ADMIN);
     mail(&register);
 }
 
 #[test]
-fn claimed_mail_belongs_to_one_server_for_minute() {
+fn mails_are_claimed_in_turns_of_providers_after_sign_in_mails() {
+    let register = register();
+    add_user(&register, Some(UKPRN), UserRole::Admin);
+    let invite = |provider_ukprn, email| {
+        let role = match provider_ukprn {
+            Some(_) => UserRole::Viewer,
+            None => UserRole::Operator,
+        };
+        let request = NewInvitation {
+            provider_ukprn,
+            email,
+            role,
+        };
+        register
+            .write(move |session| session.invite_user_by_mail(COMMAND, request))
+            .unwrap();
+        register.clock.advance(TimeDelta::milliseconds(1));
+    };
+    for email in ["a1@example.com", "a2@example.com", "a3@example.com"] {
+        invite(Some(UKPRN), email);
+    }
+    invite(Some(OTHER), "b1@example.com");
+    invite(None, "o1@example.com");
+    invite(Some(OTHER), "b2@example.com");
+    ask(&register, ADMIN);
+    let mut order = Vec::new();
+    while let Some(claimed) = claim(&register) {
+        let Claim::Send(mail) = claimed.claim else {
+            panic!("{claimed:?}")
+        };
+        register.clock.advance(TimeDelta::milliseconds(1));
+        finish(&register, claimed.id);
+        order.push(mail.to);
+    }
+    let expected = [
+        ADMIN,
+        "a1@example.com",
+        "b1@example.com",
+        "o1@example.com",
+        "a2@example.com",
+        "b2@example.com",
+        "a3@example.com",
+    ];
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn claimed_mail_belongs_to_one_server_while_it_renews_the_claim() {
     let register = register();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     ask(&register, ADMIN);
     let (id, _) = mail(&register);
-    assert!(claim(&register).is_none());
-    register.clock.advance(TimeDelta::minutes(1));
+    for _ in 0..5 {
+        register.clock.advance(TimeDelta::seconds(7));
+        assert!(claim(&register).is_none());
+        register
+            .write(move |session| session.renew_mail_claim(id))
+            .unwrap();
+    }
+    // The server has stopped.
+    register.clock.advance(TimeDelta::seconds(8));
     let (again, _) = mail(&register);
     assert_eq!(again, id);
     // Each attempt has its own link, but the request is logged once.

@@ -42,6 +42,8 @@ pub struct Invited {
     pub expires_at: DateTime<Utc>,
     /// Whether the person has access already.
     pub has_access: bool,
+    /// The provider of the person; `None` for an operator of the service.
+    pub(crate) provider_id: Option<i64>,
 }
 
 /// The target of a usable link.
@@ -218,6 +220,7 @@ impl Session<'_> {
             role,
             expires_at,
             has_access,
+            provider_id,
         };
         Ok((id, invited))
     }
