@@ -21,20 +21,36 @@ struct Lines {
     tests: usize,
 }
 
-/// Returns a line for each crate of the product, and the sums. The sum of tests covers all folders.
+/// Returns a line for each crate, and three sums: the code of the product, all tests, and the code of
+/// the test crates. A test crate is one that the server does not contain: crates for tests,
+/// measurements and checks, the fuzz targets, and the clients.
 pub(crate) fn report(sources: &Sources) -> String {
-    let counted = count(sources);
-    let product = counted
+    let (product, others): (Vec<_>, Vec<_>) = count(sources)
+        .into_iter()
+        .partition(|(name, _)| name.starts_with("crates/") && !TOOLS.contains(&name.as_str()));
+    let tests: usize = product
         .iter()
-        .filter(|(name, _)| name.starts_with("crates/") && !TOOLS.contains(&name.as_str()));
-    let mut report = String::new();
-    let mut code = 0;
-    for (name, lines) in product {
-        code += lines.code;
-        report += &format!("{name:30} {:7} {:7} tests\n", lines.code, lines.tests);
-    }
-    let tests: usize = counted.values().map(|lines| lines.tests).sum();
-    report + &format!("product {code}, tests {tests}")
+        .chain(&others)
+        .map(|(_, lines)| lines.tests)
+        .sum();
+    format!(
+        "{}test crates:\n{}product {}, tests {tests}, test crates {}",
+        list_crates(&product),
+        list_crates(&others),
+        sum_code(&product),
+        sum_code(&others)
+    )
+}
+
+fn list_crates(crates: &[(String, Lines)]) -> String {
+    crates
+        .iter()
+        .map(|(name, lines)| format!("{name:30} {:7} {:7} tests\n", lines.code, lines.tests))
+        .collect()
+}
+
+fn sum_code(crates: &[(String, Lines)]) -> usize {
+    crates.iter().map(|(_, lines)| lines.code).sum()
 }
 
 /// Counts lines by the first two parts of the path, such as `crates/domain`.
@@ -164,10 +180,16 @@ mod tests {
             ("crates/bench/src/lib.rs", "fn a() {}\n"),
             ("fuzz/a.rs", "fn a() {}\n"),
         ]);
-        let expected = format!(
-            "{:30} {:7} {:7} tests\nproduct 6, tests 5",
-            "crates/a", 6, 5
-        );
+        let line =
+            |name: &str, code: usize, tests: usize| format!("{name:30} {code:7} {tests:7} tests\n");
+        let expected = [
+            line("crates/a", 6, 5),
+            "test crates:\n".to_owned(),
+            line("crates/bench", 1, 0),
+            line("fuzz/a.rs", 1, 0),
+            "product 6, tests 5, test crates 2".to_owned(),
+        ]
+        .concat();
         assert_eq!(report(&sources), expected);
     }
 }

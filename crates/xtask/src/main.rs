@@ -31,7 +31,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
     new-version LABEL FROM      create a version as a copy of another
     remove-version LABEL        remove a version and its files
     snapshots [ARGUMENT...]     run the tests and accept changed snapshots; arguments go to cargo test
-    lines                       count the lines of the product and of tests";
+    lines                       count the lines of the product, of tests and of test crates";
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
     // Every command runs in the top folder. `CARGO_MANIFEST_DIR` is read when the program runs,
