@@ -12,7 +12,7 @@ use actix_web::HttpRequest;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::limits::rate_limit::{
-    KeyedRateLimiter, QuotaExceeded, RateLimit, RateLimitScope, RemainingQuota,
+    KeyedRateLimiter, LimitClock, QuotaExceeded, RateLimit, RateLimitScope, RemainingQuota,
 };
 use http_kit::metrics;
 use http_kit::requests::authentication::AuthenticationError;
@@ -82,7 +82,18 @@ impl Admission {
     #[must_use]
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
-            by_address: AddressRateLimit::default().with_trusted_proxies(proxies),
+            by_address: self.by_address.with_trusted_proxies(proxies),
+            ..self
+        }
+    }
+
+    /// Counts by another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: LimitClock) -> Self {
+        Self {
+            tokens: self.tokens.map(|limiter| limiter.with_clock(clock.clone())),
+            users: self.users.map(|limiter| limiter.with_clock(clock.clone())),
+            by_address: self.by_address.with_clock(clock),
             ..self
         }
     }

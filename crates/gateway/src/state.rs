@@ -8,6 +8,7 @@ use domain::Lists;
 use http_kit::connections::Limits;
 use http_kit::cursor::CursorKey;
 use http_kit::limits::long_poll::LongPolls;
+use http_kit::limits::rate_limit::LimitClock;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::requests::body::BodyReader;
 use http_kit::requests::client_address::TrustedProxies;
@@ -102,9 +103,22 @@ impl GatewayState {
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
             admission: self.admission.with_trusted_proxies(proxies.clone()),
-            address_rate_limit: AddressRateLimit::default().with_trusted_proxies(proxies.clone()),
+            address_rate_limit: self
+                .address_rate_limit
+                .with_trusted_proxies(proxies.clone()),
             page_rate_limit: self.page_rate_limit.with_trusted_proxies(proxies.clone()),
             proxies,
+            ..self
+        }
+    }
+
+    /// Counts the requests of tokens and addresses by this clock.
+    #[must_use]
+    pub fn with_limit_clock(self, clock: LimitClock) -> Self {
+        Self {
+            admission: self.admission.with_clock(clock.clone()),
+            address_rate_limit: self.address_rate_limit.with_clock(clock.clone()),
+            page_rate_limit: self.page_rate_limit.with_clock(clock),
             ..self
         }
     }

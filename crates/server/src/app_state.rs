@@ -6,6 +6,7 @@ use docs_pages::translation_limit;
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::long_jobs::LongJobs;
+use http_kit::limits::rate_limit::LimitClock;
 use http_kit::requests::client_address::TrustedProxies;
 use settings_pages::SettingsPages;
 use storage::base::token::Environment;
@@ -60,6 +61,19 @@ impl AppState {
             (Some(_), _) => SettingsAddress::Here,
             (None, Some(site)) => SettingsAddress::At(Arc::clone(site)),
             (None, None) => SettingsAddress::Nowhere,
+        }
+    }
+
+    /// Counts for all rate limits by this clock.
+    #[must_use]
+    pub fn with_limit_clock(self, clock: LimitClock) -> Self {
+        let settings = self
+            .settings
+            .map(|settings| settings.with_limit_clock(clock.clone()));
+        Self {
+            gateway: self.gateway.with_limit_clock(clock),
+            settings,
+            ..self
         }
     }
 

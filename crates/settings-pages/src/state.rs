@@ -8,7 +8,7 @@ use std::time::Duration;
 use http_kit::limits::concurrency_limit::{ConcurrencyLimit, Permit};
 use http_kit::limits::long_jobs::LongJobs;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
-use http_kit::limits::rate_limit::{KeyedRateLimiter, RateLimit};
+use http_kit::limits::rate_limit::{KeyedRateLimiter, LimitClock, RateLimit};
 use http_kit::requests::client_address::TrustedProxies;
 use storage::accounts::users::SecretDigest;
 use storage::base::token::Environment;
@@ -131,6 +131,16 @@ impl SettingsPages {
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
             by_address: self.by_address.with_trusted_proxies(proxies),
+            ..self
+        }
+    }
+
+    /// Counts the forms of addresses and sessions by this clock.
+    #[must_use]
+    pub fn with_limit_clock(self, clock: LimitClock) -> Self {
+        Self {
+            by_address: self.by_address.with_clock(clock.clone()),
+            forms: self.forms.with_clock(clock),
             ..self
         }
     }

@@ -7,9 +7,9 @@ use std::fmt;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use governor::clock::{Clock as _, MonotonicClock};
+use governor::clock::Clock as _;
 use governor::middleware::{StateInformationMiddleware, StateSnapshot};
 use governor::state::keyed::HashMapStateStore;
 use governor::{InsufficientCapacity, Quota, RateLimiter};
@@ -72,13 +72,41 @@ pub struct QuotaExceeded {
     pub retry_after: u64,
 }
 
-type Limiter<K> = RateLimiter<K, HashMapStateStore<K>, MonotonicClock, StateInformationMiddleware>;
+/// The clock of a limit: tells the time since some moment, which never decreases in a server. Tests
+/// set it, so that a limit refills only when they say so. Cheap to clone.
+#[derive(Clone)]
+pub struct LimitClock(Arc<dyn Fn() -> Duration + Send + Sync>);
+
+impl LimitClock {
+    /// A clock that calls `tell`.
+    pub fn from_fn(tell: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+}
+
+impl Default for LimitClock {
+    fn default() -> Self {
+        let begun = Instant::now();
+        Self::from_fn(move || begun.elapsed())
+    }
+}
+
+impl governor::clock::Clock for LimitClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        (self.0)()
+    }
+}
+
+type Limiter<K> = RateLimiter<K, HashMapStateStore<K>, LimitClock, StateInformationMiddleware>;
 
 /// Counts requests for each key. Cheap to clone; all clones count together.
 pub struct KeyedRateLimiter<K: Hash + Eq + Clone> {
     limit: RateLimit,
     /// The most keys that are remembered.
     most: usize,
+    clock: LimitClock,
     limiter: Arc<Limiter<K>>,
 }
 
@@ -86,13 +114,24 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
     /// A limiter for at most `most` keys. A key is evicted once its limit is restored.
     #[must_use]
     pub fn new(limit: RateLimit, most: usize) -> Self {
+        Self::build(limit, most, LimitClock::default())
+    }
+
+    /// Counts from now on by another clock, with the full limit for each key.
+    #[must_use]
+    pub fn with_clock(self, clock: LimitClock) -> Self {
+        Self::build(self.limit, self.most, clock)
+    }
+
+    fn build(limit: RateLimit, most: usize, clock: LimitClock) -> Self {
         // `with_period` is `None` only for a period of zero, which `RateLimit::period` excludes.
         let quota = Quota::with_period(limit.period()).unwrap_or(Quota::per_second(limit.requests));
         let limiter =
-            RateLimiter::hashmap_with_clock(quota.allow_burst(limit.requests), MonotonicClock);
+            RateLimiter::hashmap_with_clock(quota.allow_burst(limit.requests), clock.clone());
         Self {
             limit,
             most,
+            clock,
             limiter: Arc::new(limiter.with_middleware()),
         }
     }
@@ -113,7 +152,7 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
         match self.limiter.check_key(key) {
             Ok(state) => Ok(self.remaining(&state)),
             Err(refused) => {
-                let wait = refused.wait_time_from(MonotonicClock.now());
+                let wait = refused.wait_time_from(self.clock.now());
                 // One request is back after the wait, and the others at intervals of a period.
                 let others = self.limit.period() * (self.limit.requests.get() - 1);
                 Err(self.used_up(wait, wait + others))
@@ -135,7 +174,7 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
     ) -> Result<RemainingQuota, QuotaExceeded> {
         let wait = match self.limiter.check_key_n(key, more) {
             Ok(Ok(state)) => return Ok(self.remaining(&state)),
-            Ok(Err(refused)) => refused.wait_time_from(MonotonicClock.now()),
+            Ok(Err(refused)) => refused.wait_time_from(self.clock.now()),
             Err(InsufficientCapacity(_)) => self.limit.window,
         };
         // Another try is itself counted once more, so it must wait for one more period.
@@ -188,6 +227,7 @@ impl<K: Hash + Eq + Clone> Clone for KeyedRateLimiter<K> {
         Self {
             limit: self.limit,
             most: self.most,
+            clock: self.clock.clone(),
             limiter: Arc::clone(&self.limiter),
         }
     }

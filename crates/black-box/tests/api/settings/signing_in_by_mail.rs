@@ -98,11 +98,7 @@ fn forms_for_links_are_limited_by_address() {
     for _ in 0..59 {
         browser.send_form(PATH, &form).is(200);
     }
-    // A slow machine regains a form or two during the requests.
-    let limited = (0..120)
-        .map(|_| browser.send_form(PATH, &form))
-        .find(|page| page.status == 429)
-        .unwrap();
+    let limited = browser.send_form(PATH, &form).is(429);
     assert!(limited.header("retry-after").is_some());
 }
 

@@ -15,6 +15,7 @@ use gateway::admission::Admission;
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::long_jobs::LongJobs;
+use http_kit::limits::rate_limit::LimitClock;
 use http_kit::requests::client_address::TrustedProxies;
 use http_kit::responses::response_stream::ResponseSender;
 use server::app_state::AppState;
@@ -64,6 +65,14 @@ impl SetClock {
 
     fn clock(&self) -> Clock {
         self.clock_behind(TimeDelta::zero())
+    }
+
+    /// The same clock for rate limits, which refill only when a test moves it.
+    fn limit_clock(&self) -> LimitClock {
+        let millis = Arc::clone(&self.0);
+        LimitClock::from_fn(move || {
+            Duration::from_millis(millis.load(Ordering::SeqCst).unsigned_abs())
+        })
     }
 
     /// The clock of a machine that is so far behind.
@@ -185,7 +194,8 @@ impl Register {
             gateway,
             ..register
         }
-        .with_trusted_proxies(proxies);
+        .with_trusted_proxies(proxies)
+        .with_limit_clock(clock.limit_clock());
         let GatewayState { lists, usage, .. } = &register.gateway;
         let shadow = ShadowChecks::start(shadow_share, versions, lists, usage.clone()).unwrap();
         let gateway = GatewayState {

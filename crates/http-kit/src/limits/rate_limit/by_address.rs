@@ -10,7 +10,7 @@ use std::time::Duration;
 use actix_web::HttpRequest;
 
 use crate::limits::memory_budget::BudgetOwner;
-use crate::limits::rate_limit::{KeyedRateLimiter, QuotaExceeded, RateLimit};
+use crate::limits::rate_limit::{KeyedRateLimiter, LimitClock, QuotaExceeded, RateLimit};
 use crate::requests::client_address::TrustedProxies;
 
 /// The default limit of an address.
@@ -50,6 +50,15 @@ impl AddressRateLimit {
     #[must_use]
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self { proxies, ..self }
+    }
+
+    /// Counts by another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: LimitClock) -> Self {
+        Self {
+            limiter: self.limiter.map(|limiter| limiter.with_clock(clock)),
+            ..self
+        }
     }
 
     /// Counts a request by the address of its client.
