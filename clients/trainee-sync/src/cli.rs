@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use trainee_file::DateOrder;
 
 use crate::connection::{Connection, ConnectionOptions, PlaceOptions};
 use crate::{diff, pull, push, translate};
@@ -65,9 +66,45 @@ pub(crate) struct FileOptions {
     /// Columns to leave out, separated by commas
     #[arg(long, value_name = "COLUMN", value_delimiter = ',', value_parser = column_name)]
     pub(crate) ignore: Vec<String>,
+    #[command(flatten)]
+    pub(crate) repairs: RepairOptions,
     /// Trainees that are updated at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub(crate) parallel: u8,
+}
+
+/// What to do about cells that a spreadsheet has changed.
+#[derive(Debug, Args)]
+pub(crate) struct RepairOptions {
+    /// Repair the columns that a spreadsheet has changed; without this option they are listed, and
+    /// nothing is sent
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// Order of day and month in dates such as 03/04/2026, if the file does not show it
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) dates: Option<DatesOption>,
+    /// Send cells as they are, although a spreadsheet may have shortened their numbers, or they look
+    /// like formulas or error values
+    #[arg(long)]
+    pub(crate) as_is: bool,
+}
+
+/// The order of day and month.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DatesOption {
+    /// Day, month, year
+    DayFirst,
+    /// Month, day, year
+    MonthFirst,
+}
+
+impl From<DatesOption> for DateOrder {
+    fn from(option: DatesOption) -> Self {
+        match option {
+            DatesOption::DayFirst => Self::DayFirst,
+            DatesOption::MonthFirst => Self::MonthFirst,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,7 @@
 
 mod cli;
 mod client;
+mod codes;
 mod connection;
 mod diff;
 mod export;
@@ -28,6 +29,7 @@ mod progress;
 mod pull;
 mod push;
 mod register;
+mod repair;
 mod report;
 mod store;
 mod table;

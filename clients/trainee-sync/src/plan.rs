@@ -1,7 +1,7 @@
 //! What is to be done about each row of a file: the trainee is registered, updated, or left as it
 //! is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use serde_json::Value;
@@ -26,6 +26,26 @@ pub(crate) struct Plan {
     pub(crate) updates: Vec<Update>,
     pub(crate) unchanged: usize,
     pub(crate) problems: Vec<Problem>,
+}
+
+impl Plan {
+    /// Refuses the rows with these problems, unless they change nothing.
+    pub(crate) fn refuse(&mut self, problems: Vec<Problem>) {
+        let lines: HashSet<u64> = problems.iter().map(|problem| problem.line).collect();
+        let is_sent = |line: u64| {
+            let mut creates = self.creates.iter().map(|row| row.line);
+            let mut updates = self.updates.iter().map(|update| update.row.line);
+            creates.any(|sent| sent == line) || updates.any(|sent| sent == line)
+        };
+        let refused: Vec<Problem> = problems
+            .into_iter()
+            .filter(|problem| is_sent(problem.line))
+            .collect();
+        self.problems.extend(refused);
+        self.creates.retain(|row| !lines.contains(&row.line));
+        self.updates
+            .retain(|update| !lines.contains(&update.row.line));
+    }
 }
 
 /// What a row is about.

@@ -20,8 +20,9 @@ use crate::export::is_exported;
 use crate::place::Place;
 use crate::plan::{Plan, plan};
 use crate::pull::pull;
+use crate::repair::repair;
 use crate::report::{refused_rows, report_path, write_report};
-use crate::table::{read_table, trainee_rows, warn_without_rows};
+use crate::table::{columns, read_table, trainee_rows, warn_of_missing_cells};
 
 /// Changes in a reply, at most.
 const PAGE_SIZE: usize = 500;
@@ -102,13 +103,19 @@ pub(crate) fn push(connection: &mut Connection, options: &FileOptions) -> Result
 /// Brings the copy up to date, and compares the file with it.
 pub(crate) fn prepare(connection: &mut Connection, options: &FileOptions) -> Result<Plan> {
     require_other_file(connection, &options.file)?;
-    let table = read_table(&options.file)?;
-    warn_without_rows(&table);
-    let names = connection.register().input_names()?;
+    let mut table = read_table(&options.file)?;
+    warn_of_missing_cells(&table);
+    let register = connection.register();
+    let mut fields = register.input_fields()?;
     let version = &connection.identity.version;
-    let rows = trainee_rows(&table, version, &names, &options.ignore)?;
+    let columns = columns(&table, version, &fields.names, &options.ignore)?;
+    fields.codes.load(&register, &columns)?;
+    let doubtful = repair(&mut table, &columns, &fields.codes, &options.repairs)?;
+    let rows = trainee_rows(&table, &columns);
     pull(connection, PAGE_SIZE)?;
-    plan(&connection.store, rows, &options.match_column)
+    let mut plan = plan(&connection.store, rows, &options.match_column)?;
+    plan.refuse(doubtful);
+    Ok(plan)
 }
 
 /// Sends what is to be done: first the new trainees, then the changes of others.

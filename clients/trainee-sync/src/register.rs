@@ -1,6 +1,7 @@
 //! The endpoints of the register that this program uses, in one version.
 //!
-//! The names of the fields that a request can set are read from the OpenAPI document of the version.
+//! The fields that a request can set are read from the OpenAPI document of the version, and their
+//! codes from its code lists.
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
@@ -8,6 +9,7 @@ use serde_json::Value;
 use trainee_file::{INPUT_SUFFIX, LISTS, List, Names, at};
 
 use crate::client::{Client, Reply, Request};
+use crate::codes::VersionCodes;
 
 /// The provider of the token.
 #[derive(Debug, PartialEq, Clone)]
@@ -190,7 +192,7 @@ impl Register<'_> {
     }
 
     /// The fields that a request of the version can set, from its OpenAPI document.
-    pub(crate) fn input_names(&self) -> Result<Names> {
+    pub(crate) fn input_fields(&self) -> Result<InputFields> {
         let reply = self.client.send(&Request::get(
             "GET openapi.json",
             self.path("/openapi.json"),
@@ -198,8 +200,20 @@ impl Register<'_> {
         if reply.status != 200 {
             return Err(reply.refusal());
         }
-        read_names(&reply.body)
+        read_fields(&reply.body)
             .context("the OpenAPI document of the version does not say which fields a trainee has")
+    }
+
+    /// `GET /reference-data` of the list with the codes of a field.
+    pub(crate) fn code_list(&self, field: &str) -> Result<Value> {
+        let path = self.path(&format!("/reference-data?field={field}"));
+        let reply = self
+            .client
+            .send(&Request::get("GET /reference-data", path))?;
+        match reply.status {
+            200 => Ok(reply.body),
+            _ => Err(reply.refusal()),
+        }
     }
 
     /// `POST /docs/translate`, which needs no token.
@@ -218,7 +232,24 @@ impl Register<'_> {
     }
 }
 
-fn read_names(document: &Value) -> Result<Names> {
+/// The fields that a request can set: their names and their kinds.
+#[derive(Debug, Default)]
+pub(crate) struct InputFields {
+    pub(crate) names: Names,
+    pub(crate) codes: VersionCodes,
+}
+
+/// The names of the code lists and of the fields with codes, which the parameter `field` of
+/// `GET /reference-data` takes. Null in a version without this endpoint.
+fn listed_fields(document: &Value) -> &Value {
+    let parameters = document.pointer("/paths/~1reference-data/get/parameters");
+    let mut parameters = parameters.and_then(Value::as_array).into_iter().flatten();
+    parameters
+        .find(|parameter| at(parameter, "name") == "field")
+        .map_or(&Value::Null, |field| at(at(field, "schema"), "enum"))
+}
+
+fn read_fields(document: &Value) -> Result<InputFields> {
     let schema = |name: &str| at(at(at(document, "components"), "schemas"), name);
     let referenced =
         |value: &Value| Some(at(value, "$ref").as_str()?.rsplit('/').next()?.to_owned());
@@ -231,7 +262,11 @@ fn read_names(document: &Value) -> Result<Names> {
     };
     let create =
         data("/paths/~1trainees/post/requestBody").context("a registration has no schema")?;
-    let mut names = Names::default();
+    let InputFields {
+        mut names,
+        mut codes,
+    } = InputFields::default();
+    codes.add_listed_fields(listed_fields(document));
     for (field, property) in schema(&create)["properties"]
         .as_object()
         .context("a registration has no fields")?
@@ -241,6 +276,7 @@ fn read_names(document: &Value) -> Result<Names> {
             .find(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
         let Some(list) = list else {
             names.add_field(field, field);
+            codes.add_field(None, field, property);
             continue;
         };
         let choices = property["anyOf"]
@@ -253,8 +289,9 @@ fn read_names(document: &Value) -> Result<Names> {
             bail!("{field} has no schema");
         };
         let fields = schema(&record)["properties"].as_object().into_iter();
-        for field in fields.flat_map(|fields| fields.keys()) {
+        for (field, property) in fields.flatten() {
             names.add_nested(list.name, field, field);
+            codes.add_field(Some(*list), field, property);
         }
     }
     let shown = data("/paths/~1trainees~1{trainee_id}/get/responses/200")
@@ -266,13 +303,13 @@ fn read_names(document: &Value) -> Result<Names> {
     for field in fields {
         names.add_read_only(field);
     }
-    Ok(names)
+    Ok(InputFields { names, codes })
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use trainee_file::Column;
+    use trainee_file::{CellKind, Codes as _, Column};
 
     use super::*;
 
@@ -288,6 +325,9 @@ mod tests {
         };
         let document = json!({
             "paths": {
+                "/reference-data": { "get": { "parameters": [
+                    { "name": "field", "schema": { "enum": ["grade"] } },
+                ] } },
                 "/trainees": { "post": { "requestBody": body("New") } },
                 "/trainees/{trainee_id}": { "get": { "responses": { "200": body("Shown") } } },
             },
@@ -300,11 +340,13 @@ mod tests {
                 "Shown": { "properties": { "first_names": {}, "state": {}, "placements": {} } },
             } },
         });
-        let names = read_names(&document).unwrap();
+        let InputFields { names, codes } = read_fields(&document).unwrap();
         assert_eq!(names.fields(), ["first_names"]);
         assert_eq!(names.nested_fields(LISTS[0]), ["urn"]);
         assert_eq!(names.nested_fields(LISTS[1]), ["subject", "grade"]);
         assert_eq!(names.recognise("state"), Some(Column::Ignored));
-        assert!(read_names(&json!({})).is_err());
+        assert_eq!(codes.kind(Some(LISTS[1]), "grade"), CellKind::Code);
+        assert_eq!(codes.kind(Some(LISTS[1]), "subject"), CellKind::Text);
+        assert!(read_fields(&json!({})).is_err());
     }
 }

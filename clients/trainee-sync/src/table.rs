@@ -19,21 +19,27 @@ pub(crate) fn read_table(path: &Path) -> Result<Table> {
     Ok(table)
 }
 
-/// Prints that a file with a header row alone changes nothing.
-pub(crate) fn warn_without_rows(table: &Table) {
+/// Warns of a file with a header row alone, and of rows with fewer cells than headings.
+pub(crate) fn warn_of_missing_cells(table: &Table) {
     if table.rows.is_empty() {
         eprintln!("the file has a header row and no other rows");
     }
+    if let Some(first) = table.short_rows.first() {
+        eprintln!(
+            "{} rows have fewer cells than the first row (line {first}); the missing cells count as blank",
+            table.short_rows.len()
+        );
+    }
 }
 
-/// The rows by the fields of the version. A column that is none is refused: nothing is sent of a
+/// The columns by the fields of the version. A column that is none is refused: nothing is sent of a
 /// file that the program does not understand.
-pub(crate) fn trainee_rows(
+pub(crate) fn columns(
     table: &Table,
     version: &str,
     names: &Names,
     ignore: &[String],
-) -> Result<Vec<TraineeRow>> {
+) -> Result<Vec<Column>> {
     let (mut columns, mut unknown) = (Vec::new(), Vec::new());
     for heading in &table.header {
         let column = if ignore.contains(heading) {
@@ -59,11 +65,16 @@ pub(crate) fn trainee_rows(
     {
         bail!("{first} and {second} are the same field; leave one out with --ignore {second}");
     }
-    Ok(table
+    Ok(columns)
+}
+
+/// The rows by their columns.
+pub(crate) fn trainee_rows(table: &Table, columns: &[Column]) -> Vec<TraineeRow> {
+    table
         .rows
         .iter()
-        .map(|row| TraineeRow::new(row, &columns))
-        .collect())
+        .map(|row| TraineeRow::new(row, columns))
+        .collect()
 }
 
 /// The JSON text of a body. Equal rows have equal texts, which identify what was sent.
@@ -95,7 +106,7 @@ mod tests {
     #[test]
     fn unknown_column_is_rejected_unless_ignored() {
         let table = table(b"first_names,midle_names,placements.0.urn\na,b,c\n").unwrap();
-        let refused = trainee_rows(&table, "v1", &names(), &[])
+        let refused = columns(&table, "v1", &names(), &[])
             .unwrap_err()
             .to_string();
         assert!(
@@ -103,23 +114,22 @@ mod tests {
             "{refused}"
         );
         let ignore = ["midle_names".to_owned(), "placements.0.urn".to_owned()];
-        assert_eq!(
-            trainee_rows(&table, "v1", &names(), &ignore).unwrap().len(),
-            1
-        );
+        let columns = columns(&table, "v1", &names(), &ignore).unwrap();
+        assert_eq!(trainee_rows(&table, &columns).len(), 1);
     }
 
     #[test]
     fn two_columns_of_one_field_are_rejected() {
         let table = table(b"first_names,First Names\na,b\n").unwrap();
-        let refused = trainee_rows(&table, "v1", &names(), &[]).unwrap_err();
+        let refused = columns(&table, "v1", &names(), &[]).unwrap_err();
         assert!(refused.to_string().contains("first names are the same"));
     }
 
     #[test]
     fn column_names_are_compared_without_case_and_surrounding_space() {
         let table = table(b"First_Names , EMAIL,State\nAyo,a@x,draft\n").unwrap();
-        let rows = trainee_rows(&table, "v1", &names(), &[]).unwrap();
+        let columns = columns(&table, "v1", &names(), &[]).unwrap();
+        let rows = trainee_rows(&table, &columns);
         assert_eq!(
             json_text(rows[0].body()),
             r#"{"first_names":"Ayo","email":"a@x"}"#

@@ -22,7 +22,7 @@ use crate::private_file::PrivateFile;
 use crate::progress::Progress;
 use crate::register::Register;
 use crate::report::{refused_rows, write_report};
-use crate::table::{read_table, warn_without_rows};
+use crate::table::{read_table, warn_of_missing_cells};
 
 /// Rows of a request, at most.
 const MOST_ROWS: usize = 500;
@@ -63,7 +63,7 @@ pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
     let (register, version) = options.connection.resolve(None)?;
     require_label(&options.to)?;
     let table = read_table(&options.file)?;
-    warn_without_rows(&table);
+    warn_of_missing_cells(&table);
     let progress = Progress::new();
     let client = options.connection.client(register, None, true, &progress)?;
     let bodies: Vec<Body> = table

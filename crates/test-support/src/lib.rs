@@ -20,6 +20,7 @@ mod programs;
 mod search_path;
 mod statement_proxy;
 mod tools;
+pub mod trainee_sync;
 
 use std::path::{Path, PathBuf};
 

@@ -40,7 +40,7 @@ pub use fault::{FileFault, Limits};
 pub use headings::WHY_HEADING;
 pub use record::{at, cell, input};
 pub use repairs::{
-    CellKind, Codes, DateOrder, Mangled, Remedy, Repair, RepairContext, find_repairs,
+    CellKind, CodeNames, Codes, DateOrder, Mangled, Remedy, Repair, RepairContext, find_repairs,
 };
 pub use table::Table;
 pub use text::decode;

@@ -4,15 +4,18 @@
 //! `03/04/2026` is a day in April or in March is decided for the whole file: by the dates of all
 //! columns that exist in one order only, or by the person.
 
+mod code_names;
 mod dates;
 mod formulas;
 mod numbers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::time::SystemTime;
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 
+pub use self::code_names::CodeNames;
 use crate::columns::{Column, List};
 use crate::table::Table;
 
@@ -64,6 +67,17 @@ pub struct RepairContext {
     pub today: NaiveDate,
     /// The order of day and month that the person has chosen. `None` if the dates decide.
     pub date_order: Option<DateOrder>,
+}
+
+impl RepairContext {
+    /// The context at a time.
+    #[must_use]
+    pub fn at(now: SystemTime, date_order: Option<DateOrder>) -> Self {
+        Self {
+            today: DateTime::<Utc>::from(now).date_naive(),
+            date_order,
+        }
+    }
 }
 
 /// A kind of change of the cells of a column.

@@ -10,17 +10,14 @@ use domain::fields::field::Codes as FieldCodes;
 use domain::rules::degree::suggested_list;
 use domain::rules::personal::exact_lengths;
 use domain::{Field, Kind, Lists, RecordField as _, Trainee, TraineeField, for_each_nested};
-use trainee_file::{CellKind, Codes, List};
+use trainee_file::{CellKind, CodeNames, Codes, List};
 
 /// The codes of the newest version.
 pub(crate) struct NewestCodes<'a> {
     versions: &'a Versions,
     lists: &'a Lists,
-    names: RefCell<HashMap<domain::List, CodesByName<'a>>>,
+    names: RefCell<HashMap<domain::List, CodeNames>>,
 }
-
-/// The codes of a list by their names in lower case; `None` for a name of several codes.
-type CodesByName<'a> = HashMap<String, Option<&'a str>>;
 
 impl<'a> NewestCodes<'a> {
     pub(crate) fn new(versions: &'a Versions, lists: &'a Lists) -> Self {
@@ -34,11 +31,11 @@ impl<'a> NewestCodes<'a> {
     /// The code with a name in any case. Each list is read once.
     fn code_by_name(&self, codes: domain::List, name: &str) -> Option<String> {
         let mut names = self.names.borrow_mut();
-        let names = names
-            .entry(codes)
-            .or_insert_with(|| codes_by_name(self.lists, codes));
-        let code = names.get(&name.to_lowercase()).copied().flatten()?;
-        Some(code.to_owned())
+        let names = names.entry(codes).or_insert_with(|| {
+            let entries = self.lists.entries(codes).iter();
+            CodeNames::new(entries.map(|entry| (entry.code.as_str(), entry.name.as_str())))
+        });
+        names.find(name).map(str::to_owned)
     }
 
     fn field(&self, list: Option<List>, name: &str) -> Option<Field> {
@@ -51,27 +48,6 @@ impl<'a> NewestCodes<'a> {
             .flatten()
             .next()
     }
-}
-
-/// The codes of a list by name, and those of ethnicities also by background. A background that is
-/// the name of another entry, or that several entries share, finds no code.
-fn codes_by_name(lists: &Lists, codes: domain::List) -> CodesByName<'_> {
-    let mut names = CodesByName::new();
-    let mut add = |name: &str, code| {
-        names
-            .entry(name.to_lowercase())
-            .and_modify(|known| *known = known.filter(|known| *known == code))
-            .or_insert(Some(code));
-    };
-    for entry in lists.entries(codes) {
-        add(&entry.name, entry.code.as_str());
-        if codes == domain::List::Ethnicity
-            && let Some(ethnicity) = lists.ethnicity(&entry.code)
-        {
-            add(&ethnicity.background, entry.code.as_str());
-        }
-    }
-    names
 }
 
 /// The code list of a field; `None` if it has none.
@@ -124,28 +100,5 @@ impl Codes for NewestCodes<'_> {
             return Some(text.to_owned());
         }
         self.code_by_name(codes, text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_all_codes_are_found_unless_ambiguous() {
-        let lists = Lists::embedded();
-        for codes in domain::List::ALL {
-            let found = codes_by_name(lists, *codes);
-            let entries = lists.entries(*codes);
-            let mut ambiguous = 0;
-            for entry in entries {
-                match found[&entry.name.to_lowercase()] {
-                    Some(code) => assert_eq!(code, entry.code),
-                    None => ambiguous += 1,
-                }
-            }
-            assert_ne!(ambiguous, 1, "{}", codes.name());
-            assert_eq!(found.is_empty(), entries.is_empty());
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs of `trainee-sync` against a server. Each can be killed at any time.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use adapter_kit::Label;
 use fixtures::random::Random;
-use test_support::Process;
+use test_support::{Process, trainee_sync};
 
 use super::super::balancer::Balancer;
 use super::super::deployment::{Server, Site};
@@ -80,7 +80,7 @@ pub(super) struct SyncRuns {
 
 impl SyncRuns {
     pub(super) fn new(site: Site, label: Label, random: Random) -> Self {
-        let program = build();
+        let program = trainee_sync::build();
         let server = site.serve();
         let balancer = Balancer::new(vec![server.address.clone()]);
         Self {
@@ -219,24 +219,4 @@ fn requests_of(line: &str) -> usize {
         .position(|word| word.starts_with("requests"))
         .unwrap_or_else(|| panic!("no requests: {line}"));
     words[at - 1].parse().unwrap()
-}
-
-/// Builds the program, which is a separate workspace, and returns where it is.
-fn build() -> PathBuf {
-    let manifest =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/trainee-sync/Cargo.toml");
-    let test = std::env::current_exe().unwrap();
-    let target = test.ancestors().nth(3).unwrap().join("trainee-sync");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build
-        .args(["build", "--quiet", "--locked", "--manifest-path"])
-        .arg(manifest)
-        .arg("--target-dir")
-        .arg(&target);
-    assert!(
-        build.status().unwrap().success(),
-        "trainee-sync cannot be built"
-    );
-    target.join("debug/trainee-sync")
 }
