@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
-use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::rt::task::JoinHandle;
 use actix_web::{Error, rt};
@@ -26,6 +25,7 @@ use socket2::{SockRef, Socket};
 use tokio::sync::Notify;
 
 use self::client_stream::ClientStream;
+use self::read_window::ReadWindow;
 
 pub mod application;
 pub mod client_stream;
@@ -166,8 +166,8 @@ fn close(socket: &Socket) {
     }
 }
 
-/// Answers a request. Its connection is not idle during that time. A request whose body was too
-/// slow (408) is the last one of its connection.
+/// Answers a request. Its connection is not idle during that time. If the reply comes before the
+/// body was read, the client has the time of a body to send the rest and to take the reply.
 ///
 /// # Errors
 ///
@@ -178,24 +178,14 @@ pub async fn track_activity(
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let watch = request.conn_data::<Rc<Watch>>().cloned();
+    let window = request.conn_data::<Rc<ReadWindow>>().cloned();
     if let Some(watch) = &watch {
         watch.watched.idle.set(IdleState::Busy);
     }
-    let mut answered = next.call(request).await;
-    let too_slow =
-        matches!(&answered, Ok(response) if response.status() == StatusCode::REQUEST_TIMEOUT);
-    if let Ok(response) = &mut answered
-        && too_slow
-    {
-        // The rest of the request is not read, and without it the connection cannot be used again
-        // (RFC 9110, section 15.5.9).
-        response
-            .response_mut()
-            .head_mut()
-            .set_connection_type(ConnectionType::Close);
-    }
+    let answered = next.call(request).await;
     if let Some(watch) = &watch {
-        let idle_time = if too_slow {
+        let is_body_left = window.is_some_and(|window| window.has_body_left());
+        let idle_time = if is_body_left {
             limits.body_timeout
         } else {
             limits.longest_idle_time()
@@ -204,7 +194,7 @@ pub async fn track_activity(
             .watched
             .idle
             .set(IdleState::Until(Instant::now() + idle_time));
-        if too_slow {
+        if is_body_left {
             watch.watched.sooner.notify_one();
         }
     }

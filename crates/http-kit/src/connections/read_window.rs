@@ -24,9 +24,10 @@ const SMALL_HEAD_BYTES: usize = 16_384;
 /// The most connections at once with a head above [`SMALL_HEAD_BYTES`]. A head has up to 128 KiB,
 /// and actix-http keeps a buffer of that size.
 const LARGE_HEADS: usize = 32;
-/// The most that is read of a body after the reply, in bytes. Closing the connection at once could
-/// destroy the reply before the client has read it.
-const MAX_DISCARDED_BYTES: usize = 8 * 1_048_576;
+/// The most that is read of a body after the reply, in bytes. Many clients look for the reply only
+/// after they have sent the whole body: if the connection was closed before, they see a reset and
+/// send the request again. [`super::track_activity`] bounds the time.
+const MAX_DISCARDED_BYTES: usize = 64 * 1_048_576;
 
 /// Permits for large heads. Cheap to clone; all clones share the permits.
 #[derive(Debug, Clone)]
@@ -168,6 +169,11 @@ impl ReadWindow {
     pub fn end_body(&self) {
         self.body_left.set(BodyLength::Bytes(0));
         self.is_body_wanted.set(false);
+    }
+
+    /// Whether the application has not received the body of the request to its end.
+    pub fn has_body_left(&self) -> bool {
+        self.body_left.get() != BodyLength::Bytes(0)
     }
 
     /// Whether the connection holds a permit for a large head. Its buffer is then too large to keep

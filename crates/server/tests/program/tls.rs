@@ -232,3 +232,20 @@ fn without_a_certificate_there_is_nothing_to_read_again() {
     server.wait_for("no TLS certificate to reload");
     assert!(ask(&mut server.connect(), GET).starts_with("HTTP/1.1 200 "));
 }
+
+#[test]
+fn reply_over_tls_reaches_a_client_that_sends_first() {
+    const LENGTH: usize = 18_000_000;
+    let (workplace, certified) = (Workplace::new(), certified());
+    let server = serve(&workplace, &certified, &[]);
+    let request = format!(
+        "POST /docs/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LENGTH}\r\n\r\n{}",
+        " ".repeat(LENGTH)
+    );
+    for _ in 0..3 {
+        let mut stream = Trusting::new(&certified).connect(&server);
+        let reply = ask(&mut stream, &request);
+        assert!(reply.starts_with("HTTP/1.1 413 "), "{reply}");
+        assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 0);
+    }
+}

@@ -19,6 +19,8 @@ const SOON: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The largest body, in bytes.
 const MAX_BODY_BYTES: usize = 1_048_576;
+/// A body far above every limit, such as one that holds all trainees of a provider, in bytes.
+const HUGE_BODY_BYTES: usize = 18_000_000;
 const EXPECT: &str = "Expect: 100-continue\r\n";
 const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -433,6 +435,76 @@ fn oversized_body_is_rejected_while_it_is_sent() {
         connection.send(head);
         let piece = format!("10000\r\n{}\r\n", " ".repeat(65_536));
         (0..20).for_each(|_| connection.send(&piece));
+        assert!(connection.response().is(413).closes());
+    });
+}
+
+/// Sends a head and a huge body, and only then looks for the reply, which must end the connection.
+#[track_caller]
+fn is_answered_after_a_huge_body(register: &Register, status: u16, head: &str, body: &str) {
+    let mut connection = Connection::open(register);
+    connection.send(head);
+    let sent = connection.0.write_all(body.as_bytes());
+    assert!(sent.is_ok(), "{head}{sent:?}");
+    assert!(connection.response().is(status).closes(), "{head}");
+}
+
+#[test]
+fn reply_reaches_a_client_that_sends_a_huge_body_first() {
+    let body = " ".repeat(HUGE_BODY_BYTES);
+    every_version(|api| {
+        // `413` comes before `415`.
+        let refused = refused(api)
+            .into_iter()
+            .filter(|refused| refused.status != 415);
+        for refused in refused {
+            let refused = Refused {
+                length: HUGE_BODY_BYTES,
+                ..refused
+            };
+            for expect in ["", EXPECT] {
+                let head = refused.head(expect);
+                is_answered_after_a_huge_body(api.register, refused.status, &head, &body);
+            }
+        }
+    });
+}
+
+#[test]
+fn page_reply_reaches_a_client_that_sends_first() {
+    let body = " ".repeat(HUGE_BODY_BYTES);
+    let register = Register::start();
+    for (status, path) in [
+        (413, "/docs/translate"),
+        (413, "/docs/migrate"),
+        (413, "/settings/sign-in"),
+        (405, "/docs"),
+        (404, "/settings/nothing"),
+    ] {
+        let host = register.origin().trim_start_matches("http://").to_owned();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {HUGE_BODY_BYTES}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\n\r\n"
+        );
+        is_answered_after_a_huge_body(&register, status, &head, &body);
+    }
+}
+
+#[test]
+fn huge_chunked_body_is_answered_after_its_end() {
+    const PIECE: usize = 65_536;
+    let piece = format!("{PIECE:x}\r\n{}\r\n", " ".repeat(PIECE));
+    let body = format!("{}0\r\n\r\n", piece.repeat(HUGE_BODY_BYTES / PIECE));
+    every_version(|api| {
+        let head = creating(api, "HTTP/1.1", "", 0)
+            .replace("Content-Length: 0", "Transfer-Encoding: chunked");
+        for _ in 0..4 {
+            is_answered_after_a_huge_body(api.register, 413, &head, &body);
+        }
+        // A request behind the body is not answered, and does not destroy the reply.
+        let mut connection = Connection::open(api.register);
+        connection.send(format!("{head}{body}"));
+        connection.send(creating(api, "HTTP/1.1", "", 0));
         assert!(connection.response().is(413).closes());
     });
 }
