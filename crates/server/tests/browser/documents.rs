@@ -112,6 +112,41 @@ fn axe_finds_nothing_on_any_page() {
     }
 }
 
+/// Tables that are wider than what contains them, or than the page.
+const CUT_TABLES: &str = "[...document.querySelectorAll('main table')].filter(table =>
+    table.scrollWidth > table.clientWidth + 1
+    || table.getBoundingClientRect().right > table.parentElement.getBoundingClientRect().right + 1)
+    .map(table => table.innerText.slice(0, 99))";
+
+#[test]
+fn no_table_is_cut_on_a_desk_or_on_paper() {
+    let Some(browser) = Browser::start(Scripts::Blocked) else {
+        return;
+    };
+    let server = Server::start();
+    // A4 upright and A3 lengthwise, without the margins.
+    let papers = [("screen", 1_280), ("print", 718), ("print", 1_515)];
+    for page in pages() {
+        open(&browser, &server, &page);
+        for (medium, width) in papers {
+            browser.set_medium(medium);
+            browser.set_width(width);
+            assert_eq!(
+                browser.see(CUT_TABLES),
+                json!([]),
+                "{page}: {medium}, {width}"
+            );
+        }
+        // The list of contents is not printed, and its column is free.
+        let widths = browser.see(
+            "['.document', 'main'].map(name => document.querySelector(name)?.clientWidth ?? null)",
+        );
+        if let (Some(document), Some(main)) = (widths[0].as_u64(), widths[1].as_u64()) {
+            assert!(document + 40 >= main, "{page} in print: {widths}");
+        }
+    }
+}
+
 #[test]
 fn no_page_scrolls_sideways_and_wide_tables_do() {
     let Some(browser) = Browser::start(Scripts::Blocked) else {

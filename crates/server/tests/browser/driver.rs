@@ -247,6 +247,13 @@ impl Browser {
         self.post("/goog/cdp/execute", &command);
     }
 
+    /// Sets the medium that the page is shown on: `screen` or `print`.
+    pub(crate) fn set_medium(&self, medium: &str) {
+        let params = json!({ "media": medium });
+        let command = json!({ "cmd": "Emulation.setEmulatedMedia", "params": params });
+        self.post("/goog/cdp/execute", &command);
+    }
+
     /// Sets the width of the page in pixels.
     pub(crate) fn set_width(&self, pixels: u32) {
         let metrics = json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 600 });
