@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::failure::{Failure, conclude};
-use crate::sources::Sources;
+use crate::sources::{Sources, is_word};
 
 /// Names of files that documents may mention although the sources do not have them, with the
 /// reason.
@@ -19,7 +19,13 @@ const EXCEPTIONS: &[&str] = &[
     "tests/decided.rs",
     // The settings file of a migration that runs outside a transaction. No migration has one yet.
     "metadata.toml",
+    // The name of a header.
+    "Refresh",
 ];
+
+/// The records of decisions. Code names in them must exist in the sources, so that renaming or
+/// removing an item leads to the records that rest on it.
+const DECISIONS: &str = "docs/decisions/";
 
 const CHANGE_LOG: &str = "CHANGELOG.md";
 
@@ -38,6 +44,9 @@ const ENDINGS: &[&str] = &[
     ".rs", ".sh", ".sql", ".snap", ".md", ".toml", ".py", ".yml", ".yaml", ".html", ".css", ".mjs",
     ".cfg",
 ];
+
+/// Endings of the files with the code that decisions rest on.
+const CODE_ENDINGS: &[&str] = &[".rs", ".sql", ".toml"];
 
 /// Checks all documents.
 pub(crate) fn check(sources: &Sources) -> Result<String, Failure> {
@@ -62,6 +71,8 @@ struct Known<'a> {
     ends: HashSet<&'a str>,
     /// The targets of the Makefile.
     targets: HashSet<&'a str>,
+    /// The words of the code.
+    words: HashSet<&'a str>,
     /// The anchors of each document, as pairs of path and anchor.
     anchors: HashSet<(&'a str, String)>,
 }
@@ -94,6 +105,12 @@ impl<'a> Known<'a> {
                     .filter_map(|(at, _)| path.get(at + 1..)),
             );
         }
+        let code = sources
+            .paths()
+            .filter(|path| CODE_ENDINGS.iter().any(|ending| path.ends_with(ending)));
+        let words = code
+            .flat_map(|path| sources.text(path).split(|c| !is_word(c)))
+            .collect();
         let targets = sources
             .text("Makefile")
             .lines()
@@ -106,6 +123,7 @@ impl<'a> Known<'a> {
             paths,
             ends,
             targets,
+            words,
             anchors,
         }
     }
@@ -208,6 +226,13 @@ fn check_document(path: &str, text: &str, known: &Known<'_>) -> Vec<String> {
                     .filter_map(|name| check_name(name, known)),
             );
         }
+        if path.starts_with(DECISIONS) {
+            found.extend(
+                quoted_names(&line)
+                    .into_iter()
+                    .filter_map(|name| check_item(name, known)),
+            );
+        }
         breaches.extend(
             found
                 .into_iter()
@@ -298,6 +323,19 @@ fn check_name(name: &str, known: &Known<'_>) -> Option<String> {
     });
     let is_unknown = (is_file || is_below_root) && !known.ends.contains(path);
     is_unknown.then(|| format!("names {path}, which does not exist"))
+}
+
+/// Returns the breach of a name in backticks, if it is an item of the code, such as `Wire::COMMON`.
+fn check_item(name: &str, known: &Known<'_>) -> Option<String> {
+    let mut parts = name.trim_end_matches(['!', '(', ')']).split("::");
+    let is_item = parts
+        .clone()
+        .all(|part| !part.is_empty() && part.chars().all(is_word));
+    let is_unknown =
+        is_item && !EXCEPTIONS.contains(&name) && parts.any(|part| !known.words.contains(part));
+    is_unknown.then(|| {
+        format!("names {name}, which the code does not have; check what the record says about it")
+    })
 }
 
 /// Returns the breach of a link, if any.
@@ -407,6 +445,30 @@ mod tests {
             breaches("<!-- a\n-->`no.md`"),
             ["names no.md, which does not exist"]
         );
+    }
+
+    #[test]
+    fn removed_items_in_decisions_are_breaches() {
+        let record =
+            "`Wire::COMMON`, `save()`, `kinds!`, `If-Match`, `a b`\n\n`Wire::OLD` and `load`";
+        let sources = Sources::from([
+            ("docs/decisions/0001-a.md", record),
+            ("docs/other.md", "`load`"),
+            (
+                "crates/a/src/lib.rs",
+                "impl Wire { const COMMON: u8 = 0; } fn save() { kinds!() }",
+            ),
+        ]);
+        let Err(Failure(lines)) = check(&sources) else {
+            panic!("no breach")
+        };
+        let breach = |name| {
+            format!(
+                "documents: docs/decisions/0001-a.md:3: names {name}, which the code does not have; \
+                 check what the record says about it"
+            )
+        };
+        assert_eq!(lines, ["Wire::OLD", "load"].map(breach));
     }
 
     #[test]
