@@ -101,9 +101,9 @@ struct Missing {
 
 /// The tables on SQLite, without its own ones.
 const SQLITE_TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name";
-/// The tables on PostgreSQL, without partitions, which belong to their tables.
+/// The tables on PostgreSQL.
 const POSTGRES_TABLES: &str = "SELECT relname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
-     WHERE n.nspname = current_schema() AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname";
+     WHERE n.nspname = current_schema() AND relkind = 'r' ORDER BY relname";
 
 /// The first schema, except the current one, with a table of a name.
 const OTHER_SCHEMA: &str = "SELECT n.nspname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
@@ -112,13 +112,13 @@ const OTHER_SCHEMA: &str = "SELECT n.nspname::text AS name FROM pg_class JOIN pg
 /// The foreign keys on SQLite.
 const SQLITE_REFERENCES: &str = "SELECT m.name AS \"table\", f.\"from\" AS \"column\", f.\"table\" AS owner, f.\"to\" AS key \
      FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'";
-/// The foreign keys on PostgreSQL, without those of partitions.
+/// The foreign keys on PostgreSQL.
 const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.attname::text AS \"column\", \
      parent.relname::text AS owner, b.attname::text AS key FROM pg_constraint c \
      JOIN pg_class child ON child.oid = c.conrelid JOIN pg_class parent ON parent.oid = c.confrelid \
      JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] \
      JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1] \
-     JOIN pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'f' AND c.conparentid = 0 AND n.nspname = current_schema()";
+     JOIN pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'f' AND n.nspname = current_schema()";
 
 /// The names of all tables, including diesel's own.
 pub fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, DatabaseError> {

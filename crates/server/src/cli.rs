@@ -66,7 +66,7 @@ pub struct CommandLine {
 enum Command {
     /// Run the server: API, documentation and settings pages
     Serve(Box<serve::Serve>),
-    /// Update the database schema, or revert migrations
+    /// Update the database schema
     Migrate(maintenance::migrate::Migrate),
     /// Back up a SQLite database; servers can keep running
     ///

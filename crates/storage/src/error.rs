@@ -30,31 +30,12 @@ pub enum StorageError {
     Migration(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The schema has a migration that this program does not know.
     #[error(
-        "database has migration {version}, which this program does not know: use the program that applied it, or let \
-         that one take it back with `trainee-register migrate --to {newest}`"
+        "database has migration {version}, which this program does not know: use the program that applied it, or \
+         restore a backup from before the migration"
     )]
     SchemaNewer {
         /// The migration.
         version: String,
-        /// The last migration of this program.
-        newest: String,
-    },
-    /// No migration of the program has this name.
-    #[error("no migration is called {name}; known are {known}")]
-    UnknownMigration {
-        /// The name.
-        name: String,
-        /// The names of all migrations.
-        known: String,
-    },
-    /// Taking migrations back would drop tables that hold records.
-    #[error(
-        "taking these migrations back would delete the records in the tables {tables}: make a backup, then run the same \
-         command with --force to delete them"
-    )]
-    RecordsWouldBeLost {
-        /// The names of the tables.
-        tables: String,
     },
     /// The database holds no register.
     #[error(
@@ -202,8 +183,6 @@ impl StorageError {
             Self::CursorOnStandby => true,
             Self::Migration(_)
             | Self::SchemaNewer { .. }
-            | Self::UnknownMigration { .. }
-            | Self::RecordsWouldBeLost { .. }
             | Self::NoRegister { .. }
             | Self::OtherSchema { .. }
             | Self::SchemaOlder { .. }

@@ -1,5 +1,4 @@
-//! Background maintenance of a server: removes old rows in small batches, creates partitions for
-//! coming months, counts tokens that expire soon, and updates statistics of a growing register.
+//! Background maintenance of a server: removes old rows in small batches, counts tokens that expire soon, and updates statistics of a growing register.
 
 use std::time::Duration;
 
@@ -34,12 +33,6 @@ pub fn start(store: Store) {
                 if let Err(error) = remove_all(&store, remove).await {
                     log::warn!("old {what} not removed; retrying later: {}", Causes(&error));
                 }
-            }
-            if let Err(error) = make_partitions(&store).await {
-                log::warn!(
-                    "future history partitions not created; retrying later: {}",
-                    Causes(&error)
-                );
             }
             match store.read(count_expiring_tokens).await {
                 Ok(tokens) => metrics::tokens_expiring(tokens),
@@ -85,21 +78,6 @@ async fn remove_uploads(store: Store) {
             );
         }
     }
-}
-
-/// Creates missing partitions of the history on PostgreSQL.
-async fn make_partitions(store: &Store) -> Result<(), StorageError> {
-    if store
-        .read(|session| session.missing_partitions())
-        .await?
-        .is_empty()
-    {
-        return Ok(());
-    }
-    for month in store.write(|session| session.make_partitions()).await? {
-        log::info!("history partition created: {month}");
-    }
-    Ok(())
 }
 
 /// The number of tokens that expire soon.

@@ -179,8 +179,6 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::SchemaOlder { .. }
         | StorageError::LayoutBeforeRelease { .. }
         | StorageError::RecordsNewer { .. }
-        | StorageError::UnknownMigration { .. }
-        | StorageError::RecordsWouldBeLost { .. }
         | StorageError::Database(DatabaseError::Absent(_))
         | StorageError::Database(DatabaseError::DatabaseGone { .. })
         | StorageError::Database(DatabaseError::IsFolder(_))

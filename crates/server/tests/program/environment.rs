@@ -187,7 +187,6 @@ fn every_command_refuses_another_environment_than_that_of_the_register() {
     for words in [
         "serve --listen 127.0.0.1:0",
         "migrate",
-        "migrate --to 2026-11-26-000001",
         "check",
         "audit 3xampleTra1neeWh1sNotTh1",
     ] {

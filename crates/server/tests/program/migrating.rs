@@ -1,5 +1,4 @@
-//! The schema forwards and back, and databases that a newer program or one from before the first
-//! release has been at.
+//! Migrating the schema, and databases of a newer program or from before the first release.
 
 use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
@@ -13,8 +12,6 @@ use super::support::{Workplace, agent, execute, kinds, texts};
 
 const UNKNOWN: &str = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000001')";
 
-/// The first migration.
-const REGISTER: &str = "2026-11-26-000001_register";
 /// The folder with all migrations.
 const MIGRATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite");
 /// A database without migrations.
@@ -32,7 +29,7 @@ fn migrations() -> Vec<String> {
 }
 
 #[test]
-fn migrate_prints_what_it_applied_and_refuses_unknown_goals() {
+fn migrate_prints_what_it_applied() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let run = |command: &[&str]| {
@@ -53,16 +50,13 @@ fn migrate_prints_what_it_applied_and_refuses_unknown_goals() {
             "{}",
             applied.stderr()
         );
-        let at_goal = run(&["migrate", "--to", migrations.last().unwrap()]);
+        let again = run(&["migrate"]);
         assert_eq!(
-            (at_goal.status(), at_goal.stdout()),
+            (again.status(), again.stdout()),
             (0, ""),
             "{}",
-            at_goal.stderr()
+            again.stderr()
         );
-        let unknown = run(&["migrate", "--force", "--to", "1999-01-01-000001"]);
-        assert_eq!((unknown.status(), unknown.stdout()), (1, ""));
-        assert!(unknown.stderr().contains(REGISTER), "{}", unknown.stderr());
     }
 }
 
@@ -102,7 +96,6 @@ fn pre_release_schema_is_rejected_and_left_unchanged() {
         for command in [
             &["migrate"][..],
             &["migrate", "--check"],
-            &["migrate", "--to", "2026-11-26-000001"],
             &["serve", "--listen", "127.0.0.1:0"],
             &["check"],
             &["provider", "list"],
@@ -147,7 +140,6 @@ fn no_command_changes_a_database_migrated_by_newer_program() {
         let (schools, other) = (schools.to_str().unwrap(), place.url());
         for command in [
             &["migrate"][..],
-            &["migrate", "--force", "--to", "2026-11-26-000001"],
             &["serve", "--listen", "127.0.0.1:0"],
             &["check"],
             &["provider", "list"],
@@ -193,10 +185,7 @@ fn assert_refused(ended: &super::support::Ended, command: &[&str]) {
         .lines()
         .find(|line| line.contains("database has migration 99991231000001"));
     let line = line.unwrap_or_else(|| panic!("{command:?}: {}", ended.stderr()));
-    assert!(
-        line.contains("`trainee-register migrate --to 2026"),
-        "{line}"
-    );
+    assert!(line.contains("restore a backup"), "{line}");
 }
 
 #[test]
@@ -281,32 +270,6 @@ fn pending_migrations_are_reported_in_one_line_and_exit_status() {
         execute(database.url(), UNKNOWN);
         assert_eq!(run(&["migrate", "--check"]).0, 1);
     }
-}
-
-#[test]
-fn sqlite_migrations_under_a_running_server_are_not_reverted() {
-    let place = Workplace::on_sqlite();
-    let server = place.serve(&[], None);
-    let refused = place.run(&["migrate", "--force", "--to", "2026-11-26-000001"], None);
-    assert_eq!((refused.status(), refused.stdout()), (1, ""));
-    assert!(
-        refused
-            .stderr()
-            .contains("register.db is in use; stop the server first"),
-        "{}",
-        refused.stderr()
-    );
-    assert_eq!(
-        place.run(&["migrate", "--check"], None).stdout(),
-        "up to date\n"
-    );
-    server.stop();
-    assert_eq!(
-        place
-            .run(&["migrate", "--force", "--to", "2026-11-26-000001"], None)
-            .status(),
-        0
-    );
 }
 
 #[test]

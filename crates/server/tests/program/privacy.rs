@@ -544,9 +544,8 @@ pub(super) fn tables(url: &str) -> Vec<(String, String)> {
     let names = if is_sqlite {
         "SELECT name AS text FROM sqlite_master WHERE type = 'table'"
     } else {
-        // The partitions of a table are a part of it.
         "SELECT relname::text AS text FROM pg_class \
-         WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition"
+         WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
     };
     texts(url, names)
         .into_iter()

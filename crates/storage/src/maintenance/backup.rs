@@ -273,20 +273,6 @@ fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
     })
 }
 
-/// Fails if a process has the SQLite database at `url` open, or if that cannot be determined.
-/// PostgreSQL has its own locks.
-///
-/// # Errors
-///
-/// [`BackupError::InUse`] or [`BackupError::UseUnknown`]; [`BackupError::Storage`] for an unknown
-/// address.
-pub fn require_unused(url: &str) -> Result<(), BackupError> {
-    match Connections::from_url(url)?.file() {
-        Some(database) => exclusive::acquire(&follow_links(database)).map(drop),
-        None => Ok(()),
-    }
-}
-
 /// The folder of a file; `.` for a name without a folder.
 fn folder_of(file: &Path) -> &Path {
     match file.parent() {

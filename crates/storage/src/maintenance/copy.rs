@@ -20,7 +20,7 @@ use diesel::connection::SimpleConnection as _;
 use crate::base::token::Environment;
 use crate::error::{DatabaseError, StorageError};
 use crate::maintenance::environment;
-use crate::maintenance::migrations::{Goal, bring_to, require_current};
+use crate::maintenance::migrations::{bring_up_to_date, require_current};
 use crate::records::change_generation;
 use rows::{TableAccess, key_of};
 use tables::{COPIED, CopiedTable};
@@ -196,7 +196,7 @@ fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<
     if is_unfinished(target).map_err(target_error)? {
         return Err(target_error(StorageError::UnfinishedCopy));
     }
-    bring_to(target, Goal::Newest).map_err(target_error)?;
+    bring_up_to_date(target).map_err(target_error)?;
     // After an error the connection is dropped, which ends its transaction.
     target.begin(Access::Write).map_err(target_error)?;
     check_empty_and_mark(target, environment)?;

@@ -6,7 +6,7 @@ use database::options::StoreOptions;
 use crate::base::token::Environment;
 use crate::error::StorageError;
 use crate::maintenance::copy;
-use crate::maintenance::migrations::{self, Goal, Migrator, Pending, SetUp};
+use crate::maintenance::migrations::{self, Migrator, Pending, SetUp};
 use crate::store::Store;
 
 impl Store {
@@ -29,8 +29,8 @@ impl Store {
         Self::open(url, options)
     }
 
-    /// The changes that [`Store::set_up`] to the newest schema would make to an existing register.
-    /// Changes nothing, takes only read locks, and blocks.
+    /// The changes that [`Store::set_up`] would make to an existing register. Changes nothing, takes
+    /// only read locks, and blocks.
     ///
     /// # Errors
     ///
@@ -47,18 +47,18 @@ impl Store {
         Migrator::new(&mut connection).pending(requested)
     }
 
-    /// Like [`Store::set_up`] to the newest schema, without a requested environment. Returns the
-    /// number of applied migrations.
+    /// Like [`Store::set_up`], without a requested environment. Returns the number of applied
+    /// migrations.
     ///
     /// # Errors
     ///
     /// Like [`Store::set_up`].
     pub fn migrate(&self) -> Result<usize, StorageError> {
-        Ok(self.set_up(Goal::Newest, None)?.schema.applied.len())
+        Ok(self.set_up(None)?.applied.len())
     }
 
-    /// Applies or reverts migrations up to the goal, and records the environment of a new register:
-    /// the requested one, or sandbox by default. Writes a marker beside a SQLite file. Blocks.
+    /// Applies the pending migrations, and records the environment of a new register: the requested
+    /// one, or sandbox by default. Writes a marker beside a SQLite file. Blocks.
     ///
     /// Several servers may start at the same time on one database: one migrates, and the others
     /// wait and then find nothing to do. The wait is up to 10 minutes and is logged; it includes
@@ -67,19 +67,13 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`],
-    /// [`StorageError::UnknownMigration`], [`StorageError::Migration`],
+    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::Migration`],
     /// [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
     /// [`StorageError::CorruptSetting`], without any change; [`DatabaseError::Connection`],
     /// [`DatabaseError::Busy`] or [`DatabaseError::Marker`].
-    pub fn set_up(
-        &self,
-        goal: Goal<'_>,
-        requested: Option<Environment>,
-    ) -> Result<SetUp, StorageError> {
+    pub fn set_up(&self, requested: Option<Environment>) -> Result<SetUp, StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        let set_up = Migrator::with_connections(&mut connection, self.database.connections())
-            .set_up(goal, requested)?;
+        let set_up = migrations::set_up(&mut connection, requested)?;
         self.database.connections().mark_created()?;
         Ok(set_up)
     }

@@ -11,7 +11,6 @@
 mod entry;
 mod history_reader;
 mod month;
-pub(crate) mod partitions;
 mod rebuild;
 mod removal;
 mod written;
@@ -24,7 +23,7 @@ use stored_document::sql_dates::Timestamp;
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
 pub use self::month::{Month, MonthNotOver, NoMonth};
 pub(crate) use self::rebuild::agreements;
-pub use self::removal::{PastMonths, Removed, remove};
+pub use self::removal::{PastMonths, remove};
 pub(crate) use self::written::Changed;
 use crate::base::cause::Cause;
 use crate::error::StorageError;

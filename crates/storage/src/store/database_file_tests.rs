@@ -11,7 +11,6 @@ use tempfile::TempDir;
 
 use crate::error::{DatabaseError, StorageError};
 use crate::maintenance::copy::{CopyError, copy};
-use crate::maintenance::migrations::Goal;
 use crate::store::{Store, StoreOptions};
 use crate::testing::block_on;
 
@@ -21,7 +20,7 @@ fn set_up(file: &Path) -> Result<Store, StorageError> {
         &format!("sqlite://{}", file.display()),
         StoreOptions::default(),
     )?;
-    store.set_up(Goal::Newest, None)?;
+    store.set_up(None)?;
     Ok(store)
 }
 

@@ -6,7 +6,7 @@ use diesel::{Connection as _, SqliteConnection};
 use test_support::{Database, Kind, VARIANT_VARIABLE, kinds};
 
 use crate::error::{DatabaseError, StorageError};
-use crate::maintenance::migrations::{Goal, bring_to};
+use crate::maintenance::migrations::bring_up_to_date;
 use crate::store::{Store, StoreOptions};
 use crate::testing::block_on;
 use crate::testing::filled::{connect, filled};
@@ -224,7 +224,7 @@ fn older_schema_is_reported_and_unchanged() {
         };
         assert_eq!(migration, "2026-11-26-000001_register");
         assert_eq!(catalog::tables(&mut connection).unwrap(), before);
-        bring_to(&mut connection, Goal::Newest).unwrap();
+        bring_up_to_date(&mut connection).unwrap();
         Store::open_existing(database.url(), StoreOptions::default()).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use diesel::connection::SimpleConnection as _;
 use test_support::{Database, Kind};
 
 use crate::maintenance::copy::tables;
-use crate::maintenance::migrations::{Goal, bring_to};
+use crate::maintenance::migrations::bring_up_to_date;
 
 /// Opens a connection.
 pub(crate) fn connect(url: &str) -> DatabaseConnection {
@@ -18,7 +18,7 @@ pub(crate) fn connect(url: &str) -> DatabaseConnection {
 /// A database whose schema is up to date.
 pub(crate) fn empty(kind: Kind) -> Database {
     let database = Database::fresh_on(kind);
-    bring_to(&mut connect(database.url()), Goal::Newest).unwrap();
+    bring_up_to_date(&mut connect(database.url())).unwrap();
     database
 }
 

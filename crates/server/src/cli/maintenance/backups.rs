@@ -82,7 +82,7 @@ impl Restore {
         eprintln!(
             "restored {}; migrations applied: {}",
             self.file.display(),
-            restored.schema.applied.len()
+            restored.applied.len()
         );
         repeated.map_or(Ok(()), output::line)
     }

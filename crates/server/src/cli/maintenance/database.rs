@@ -8,7 +8,7 @@ use http_kit::error_chain::Causes;
 use storage::base::token::{Environment, UnknownEnvironment};
 use storage::error::StorageError;
 use storage::maintenance::environment::require_same;
-use storage::maintenance::migrations::{Goal, SetUp};
+use storage::maintenance::migrations::SetUp;
 use storage::store::{Store, StoreOptions};
 
 use crate::operations::startup::remedy;
@@ -131,28 +131,24 @@ impl Database {
         DatabaseError::from_storage(&self.database_url, error)
     }
 
-    /// Opens or creates the register, and migrates its schema to the goal. Fails if SQLite cannot
-    /// write the file, even if the schema is up to date.
-    pub(crate) fn set_up(
-        &self,
-        goal: Goal<'_>,
-        options: StoreOptions,
-    ) -> Result<(Store, SetUp), DatabaseError> {
+    /// Opens or creates the register, and migrates its schema. Fails if SQLite cannot write the
+    /// file, even if the schema is up to date.
+    pub(crate) fn set_up(&self, options: StoreOptions) -> Result<(Store, SetUp), DatabaseError> {
         let set_up = || -> Result<_, StorageError> {
             let store = Store::open(&self.database_url, options)?;
-            let set_up = store.set_up(goal, self.expected.environment)?;
+            let set_up = store.set_up(self.expected.environment)?;
             store.require_writable()?;
             Ok((store, set_up))
         };
         set_up().map_err(|error| self.open_error(error))
     }
 
-    /// Like [`Database::set_up`] with the newest schema, but returns the store and the environment.
+    /// Like [`Database::set_up`], but returns the store and the environment.
     pub(crate) fn create(
         &self,
         options: StoreOptions,
     ) -> Result<(Store, Environment), DatabaseError> {
-        let (store, set_up) = self.set_up(Goal::Newest, options)?;
+        let (store, set_up) = self.set_up(options)?;
         Ok((store, set_up.environment))
     }
 }

@@ -1,8 +1,6 @@
 //! The command that migrates the schema.
 
 use clap::Args;
-use storage::maintenance::backup;
-use storage::maintenance::migrations::Goal;
 use storage::store::{Store, StoreOptions};
 
 use crate::cli::{CommandError, Database, output, progress};
@@ -11,22 +9,11 @@ use crate::cli::{CommandError, Database, output, progress};
 pub(crate) struct Migrate {
     #[command(flatten)]
     database: Database,
-    /// Migrate to this migration, such as 2026-11-26-000001, and revert later migrations
-    ///
-    /// Use this option before you install an older version of the program. Make a backup, stop all
-    /// servers, and run the newer program with the last migration of the older version. A SQLite
-    /// database in use is refused. Data that only the reverted migrations can store is lost. If
-    /// tables with records would be dropped, --force is required.
-    #[arg(long, value_name = "MIGRATION", env = "REGISTER_MIGRATE_TO")]
-    to: Option<String>,
-    /// Drop tables with records when reverting migrations; the records are lost
-    #[arg(long, env = "REGISTER_MIGRATE_FORCE", requires = "to")]
-    force: bool,
     /// Print pending migrations, without changing or locking the database
     ///
     /// The exit status is 0 if the schema is up to date, 3 if migrations are pending, and 1 if the
     /// check fails, for example without a database.
-    #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with = "to")]
+    #[arg(long, env = "REGISTER_MIGRATE_CHECK")]
     check: bool,
 }
 
@@ -36,37 +23,19 @@ impl Migrate {
         self.check
     }
 
-    /// Migrates the schema, and prints each migration that was applied or reverted.
+    /// Migrates the schema, and prints each migration that was applied.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         if self.check {
             return self.check();
         }
-        let goal = match self.to.as_deref() {
-            None => Goal::Newest,
-            Some(to) if self.force => Goal::Migration(to),
-            Some(to) => Goal::MigrationKeepingTables(to),
-        };
-        if self.to.is_some() {
-            // A running server would lose tables that it uses.
-            backup::require_unused(&self.database.database_url)?;
-        }
         let (_, set_up) = progress::while_running("migrating the schema", || {
-            self.database.set_up(goal, StoreOptions::default())
+            self.database.set_up(StoreOptions::default())
         })?;
-        let change = set_up.schema;
-        change
-            .taken_back
-            .iter()
-            .try_for_each(|name| output::line(format_args!("reverted  {name}")))?;
-        change
+        set_up
             .applied
             .iter()
             .try_for_each(|name| output::line(format_args!("applied     {name}")))?;
-        eprintln!(
-            "migrations applied: {}; reverted: {}",
-            change.applied.len(),
-            change.taken_back.len()
-        );
+        eprintln!("migrations applied: {}", set_up.applied.len());
         eprintln!("environment: {}", set_up.environment);
         Ok(())
     }

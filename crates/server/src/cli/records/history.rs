@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 use clap::{Args, Subcommand};
-use storage::records::history::{self, PastMonths, Removed};
+use storage::records::history::{self, PastMonths};
 
 use crate::cli::values::month;
 use crate::cli::{CommandError, Database, output, progress};
@@ -46,17 +46,13 @@ impl Remove {
         let removed =
             progress::while_running("removing history", || history::remove(&store, self.before))?;
         let day = self.before.end();
-        if removed == Removed::default() {
+        if removed == 0 {
             return output::line(format_args!(
                 "nothing to remove: there is no history before {day}"
             ));
         }
-        let Removed {
-            partitions,
-            entries,
-        } = removed;
         output::line(format_args!(
-            "history before {day} removed; partitions: {partitions}, other entries: {entries}"
+            "history before {day} removed; entries: {removed}"
         ))
     }
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::accounts::providers;
 use crate::base::token::Environment;
 use crate::error::{DatabaseError, StorageError};
-use crate::maintenance::migrations::{Goal, SchemaChange, SetUp, set_up};
+use crate::maintenance::migrations::{SetUp, set_up};
 use crate::maintenance::{copy, environment};
 use crate::records::erasure::Erasure;
 use crate::records::{change_generation, erasure};
@@ -33,8 +33,8 @@ const CLOSING_PAUSE: Duration = Duration::from_millis(10);
 /// A restored register.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The applied migrations.
-    pub schema: SchemaChange,
+    /// The names of the migrations that the backup lacked.
+    pub applied: Vec<String>,
     /// The environment of the register.
     pub environment: Environment,
 }
@@ -139,9 +139,9 @@ fn prepare_copy(
         });
     }
     let SetUp {
-        schema,
+        applied,
         environment,
-    } = set_up(&mut restored, Goal::Newest, requested.or(replaced))?;
+    } = set_up(&mut restored, requested.or(replaced))?;
     // Invalidates the cursors of the replaced database.
     change_generation::renew(&mut restored)?;
     let erasures = match in_use {
@@ -161,7 +161,7 @@ fn prepare_copy(
         }
         erasures => Ok((
             Restored {
-                schema,
+                applied,
                 environment,
             },
             erasures,

@@ -3,7 +3,7 @@
 use test_support::{Database, kinds};
 
 use super::*;
-use crate::maintenance::migrations::{Goal, set_up};
+use crate::maintenance::migrations::set_up;
 use crate::schema::register_settings;
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, empty, filled};
@@ -20,19 +20,12 @@ fn new_register_records_requested_environment_or_sandbox() {
             let mut connection = connect(database.url());
             let expected = requested.unwrap_or(Environment::Sandbox);
             assert_eq!(
-                set_up(&mut connection, Goal::Newest, requested)
-                    .unwrap()
-                    .environment,
+                set_up(&mut connection, requested).unwrap().environment,
                 expected
             );
             assert_eq!(recorded(&mut connection).unwrap(), Some(expected));
             // Later commands use the recorded environment.
-            assert_eq!(
-                set_up(&mut connection, Goal::Newest, None)
-                    .unwrap()
-                    .environment,
-                expected
-            );
+            assert_eq!(set_up(&mut connection, None).unwrap().environment, expected);
         }
     }
 }
@@ -42,23 +35,21 @@ fn other_environment_is_rejected_without_change() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
-        for goal in [Goal::Newest, Goal::Migration("2026-11-26-000001")] {
-            let refused = set_up(&mut connection, goal, Some(Environment::Sandbox));
-            assert!(
-                matches!(
-                    refused,
-                    Err(StorageError::OtherEnvironment {
-                        recorded: Environment::Production,
-                        requested: Environment::Sandbox
-                    })
-                ),
-                "{refused:?}"
-            );
-            assert_eq!(
-                recorded(&mut connection).unwrap(),
-                Some(Environment::Production)
-            );
-        }
+        let refused = set_up(&mut connection, Some(Environment::Sandbox));
+        assert!(
+            matches!(
+                refused,
+                Err(StorageError::OtherEnvironment {
+                    recorded: Environment::Production,
+                    requested: Environment::Sandbox
+                })
+            ),
+            "{refused:?}"
+        );
+        assert_eq!(
+            recorded(&mut connection).unwrap(),
+            Some(Environment::Production)
+        );
     }
 }
 
@@ -71,7 +62,7 @@ fn missing_environment_of_register_with_providers_is_error() {
             .execute(&mut connection)
             .unwrap();
         for requested in [None, Some(Environment::Production)] {
-            let refused = set_up(&mut connection, Goal::Newest, requested);
+            let refused = set_up(&mut connection, requested);
             assert!(
                 matches!(refused, Err(StorageError::CorruptSetting { name: SETTING })),
                 "{refused:?}"
@@ -94,7 +85,7 @@ fn concurrently_starting_servers_record_one_environment() {
         let url = database.url().to_owned();
         std::thread::spawn(move || {
             let store = Store::open(&url, StoreOptions::default()).unwrap();
-            let set_up = store.set_up(Goal::Newest, Some(requested));
+            let set_up = store.set_up(Some(requested));
             (requested, set_up.map(|set_up| set_up.environment))
         })
     })

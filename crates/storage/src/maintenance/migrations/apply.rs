@@ -1,4 +1,4 @@
-//! Finds the applied and the pending migrations, and applies or reverts them one after the other.
+//! Finds the applied and the pending migrations, and applies them one after the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::MigrationHarness;
 
-use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, TRAINEES, has_register};
+use super::{Listed, MIGRATIONS_TABLE, Migrations, TRAINEES, has_register};
 use crate::error::{DatabaseError, StorageError};
 
 /// Returns the first kind of broken reference with its number of rows.
@@ -34,17 +34,6 @@ struct BrokenReference {
 struct Version {
     #[diesel(sql_type = Text)]
     version: String,
-}
-
-/// The migrations of one database, oldest first, each with whether it is applied.
-pub(super) type Known<DB> = Vec<(Box<dyn Migration<DB>>, bool)>;
-
-/// The result of migrating in one transaction.
-#[derive(Default)]
-pub(super) struct Walked {
-    pub(super) change: SchemaChange,
-    /// Whether the next migration runs outside a transaction.
-    pub(super) stopped: bool,
 }
 
 /// The version of the first migration, which creates the whole register.
@@ -84,11 +73,12 @@ pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>
     }
 }
 
-/// Marks which migrations are applied. Fails if an applied version is not among them.
-pub(super) fn known<DB: Backend>(
+/// The migrations that are not applied, oldest first. Fails if an applied version is not among the
+/// migrations.
+pub(super) fn pending<DB: Backend>(
     migrations: Listed<DB>,
     applied: &[String],
-) -> Result<Known<DB>, StorageError> {
+) -> Result<Vec<Box<dyn Migration<DB>>>, StorageError> {
     let mut migrations = migrations.map_err(StorageError::Migration)?;
     migrations.sort_unstable_by(|one, other| one.name().version().cmp(&other.name().version()));
     let versions: Vec<_> = migrations
@@ -101,90 +91,41 @@ pub(super) fn known<DB: Backend>(
         .rev()
         .find(|applied| !versions.contains(applied))
     {
-        let newest = versions.last().cloned().unwrap_or_default();
         return Err(StorageError::SchemaNewer {
             version: unknown.clone(),
-            newest,
         });
     }
     Ok(migrations
         .into_iter()
         .zip(versions)
-        .map(|(migration, version)| (migration, applied.contains(&version)))
+        .filter(|(_, version)| !applied.contains(version))
+        .map(|(migration, _)| migration)
         .collect())
 }
 
-/// The number of migrations that are applied at the goal, counted from the oldest.
-pub(super) fn kept<DB: Backend>(
-    migrations: &Known<DB>,
-    goal: Goal<'_>,
-) -> Result<usize, StorageError> {
-    match goal {
-        Goal::Newest => Ok(migrations.len()),
-        Goal::Migration(name) | Goal::MigrationKeepingTables(name) => {
-            Ok(1 + position(migrations, name)?)
-        }
-    }
-}
-
-/// The position of the migration with this name, or with this number with or without dashes.
-fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, StorageError> {
-    let number = name.split('_').next().unwrap_or_default().replace('-', "");
-    let found = migrations.iter().position(|(migration, _)| {
-        migration.name().to_string() == name
-            || (!name.contains('_') && migration.name().version().to_string() == number)
-    });
-    found.ok_or_else(|| {
-        let known: Vec<_> = migrations
-            .iter()
-            .map(|(migration, _)| migration.name().to_string())
-            .collect();
-        StorageError::UnknownMigration {
-            name: name.to_owned(),
-            known: known.join(", "),
-        }
-    })
-}
-
-/// Migrates in the open transaction, up to the goal or to the first migration that runs outside a
-/// transaction.
-pub(super) fn walk_migrations(
+/// Applies the pending migrations in the open transaction, and returns their names.
+pub(super) fn apply_pending(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,
-    goal: Goal<'_>,
-) -> Result<Walked, StorageError> {
+) -> Result<Vec<String>, StorageError> {
     let applied = applied(connection)?;
     match connection {
-        DatabaseConnection::Postgres(inner) => walk(
-            inner,
-            &known((migrations.postgres)(), &applied)?,
-            goal,
-            |migration| migration.metadata().run_in_transaction(),
-        ),
-        // On SQLite each migration runs in the transaction, because it blocks all writes in any
-        // case.
+        DatabaseConnection::Postgres(inner) => {
+            run_all(inner, &pending((migrations.postgres)(), &applied)?)
+        }
         DatabaseConnection::Sqlite(inner) => {
-            let walked = walk(
-                inner,
-                &known((migrations.sqlite)(), &applied)?,
-                goal,
-                |_| true,
-            )?;
-            require_references(inner, &walked)?;
-            Ok(walked)
+            let names = run_all(inner, &pending((migrations.sqlite)(), &applied)?)?;
+            // The check reads all tables, so it is skipped if no migration ran.
+            if !names.is_empty() {
+                require_references(inner)?;
+            }
+            Ok(names)
         }
     }
 }
 
 /// Fails if the migrations left references to missing rows.
-fn require_references(
-    connection: &mut SqliteConnection,
-    walked: &Walked,
-) -> Result<(), StorageError> {
-    if walked.change == SchemaChange::default() {
-        // No migration ran, so the check of all tables is not needed.
-        return Ok(());
-    }
+fn require_references(connection: &mut SqliteConnection) -> Result<(), StorageError> {
     let broken = diesel::sql_query(BROKEN_REFERENCES_SQL)
         .get_result::<BrokenReference>(connection)
         .optional()?;
@@ -196,46 +137,26 @@ fn require_references(
     }
 }
 
-/// Reverts the migrations after the goal, newest first. Then applies the pending migrations up to
-/// the goal, or up to the first one that `runs_here` rejects.
-fn walk<DB: Backend, C: MigrationHarness<DB> + Connection>(
+/// Runs the migrations one after the other, and returns their names.
+fn run_all<DB: Backend, C: MigrationHarness<DB> + Connection>(
     connection: &mut C,
-    migrations: &Known<DB>,
-    goal: Goal<'_>,
-    runs_here: impl Fn(&dyn Migration<DB>) -> bool,
-) -> Result<Walked, StorageError> {
-    let kept = kept(migrations, goal)?;
-    let mut walked = Walked::default();
-    let taken_back = migrations
-        .iter()
-        .skip(kept)
-        .rev()
-        .filter(|(_, applied)| *applied);
-    let pending = migrations.iter().take(kept).filter(|(_, applied)| !applied);
-    let applied = pending
-        .clone()
-        .take_while(|(migration, _)| runs_here(migration));
-    walked.stopped = pending.count() > applied.clone().count();
-    for (migration, _) in taken_back {
-        with_harness(connection, |connection| {
-            connection.revert_migration(migration)
-        })?;
-        walked.change.taken_back.push(migration.name().to_string());
+    migrations: &[Box<dyn Migration<DB>>],
+) -> Result<Vec<String>, StorageError> {
+    let mut names = Vec::with_capacity(migrations.len());
+    for migration in migrations {
+        run_migration(connection, migration.as_ref())?;
+        names.push(migration.name().to_string());
     }
-    for (migration, _) in applied {
-        with_harness(connection, |connection| connection.run_migration(migration))?;
-        walked.change.applied.push(migration.name().to_string());
-    }
-    Ok(walked)
+    Ok(names)
 }
 
 /// Runs a migration with diesel's harness. The harness passes on only the text of an error, and the
 /// text of a lock timeout depends on the language. This function therefore inspects the errors of
 /// the statements.
-pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>(
+fn run_migration<DB: Backend, C: MigrationHarness<DB> + Connection>(
     connection: &mut C,
-    run: impl FnOnce(&mut C) -> diesel::migration::Result<T>,
-) -> Result<T, StorageError> {
+    migration: &dyn Migration<DB>,
+) -> Result<(), StorageError> {
     let met_contention = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&met_contention);
     connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
@@ -247,13 +168,13 @@ pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>
             noted.store(true, Ordering::Relaxed);
         }
     });
-    let outcome = run(connection);
+    let outcome = connection.run_migration(migration);
     connection.set_instrumentation(get_default_instrumentation());
-    outcome.map_err(|error| {
-        if met_contention.load(Ordering::Relaxed) {
-            StorageError::Database(DatabaseError::Busy)
-        } else {
-            StorageError::Migration(error)
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(_) if met_contention.load(Ordering::Relaxed) => {
+            Err(StorageError::Database(DatabaseError::Busy))
         }
-    })
+        Err(error) => Err(StorageError::Migration(error)),
+    }
 }

@@ -10,7 +10,7 @@ use diesel::sqlite::Sqlite;
 use diesel_migrations::FileBasedMigrations;
 use tempfile::TempDir;
 
-use super::{Goal, Migrations, Migrator, POSTGRES, SQLITE, SchemaChange};
+use super::{Migrations, Migrator, POSTGRES, SQLITE};
 use crate::error::StorageError;
 
 /// The name of a migration that adds a column, a table and an index.
@@ -18,31 +18,21 @@ pub(super) const SHOES: &str = "2998-01-01-000001_shoes";
 const SHOES_UP: &str = "ALTER TABLE trainees ADD COLUMN shoe_size TEXT;
      CREATE TABLE shoes (trainee_key BIGINT REFERENCES trainees (id) ON DELETE CASCADE);
      CREATE INDEX trainees_by_shoe_size ON trainees (shoe_size);";
-const SHOES_DOWN: &str = "DROP INDEX trainees_by_shoe_size; DROP TABLE shoes; ALTER TABLE trainees DROP COLUMN shoe_size";
 
-/// A folder with migrations, each with its name, up script and down script. A migration with `_by_`
-/// in its name runs outside a transaction.
-pub(super) fn folder(migrations: &[(&str, &str, &str)]) -> TempDir {
+/// A folder with migrations, each with its name and its script.
+pub(super) fn folder(migrations: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for (name, up, down) in migrations {
+    for (name, up) in migrations {
         let migration = folder.path().join(name);
         fs::create_dir(&migration).unwrap();
         fs::write(migration.join("up.sql"), up).unwrap();
-        fs::write(migration.join("down.sql"), down).unwrap();
-        if name.contains("_by_") {
-            fs::write(
-                migration.join("metadata.toml"),
-                "run_in_transaction = false",
-            )
-            .unwrap();
-        }
     }
     folder
 }
 
 /// A folder with [`SHOES`].
 pub(super) fn shoes() -> TempDir {
-    folder(&[(SHOES, SHOES_UP, SHOES_DOWN)])
+    folder(&[(SHOES, SHOES_UP)])
 }
 
 /// The migrations of the program and those of a folder. The folder must exist as long as they are
@@ -64,15 +54,32 @@ pub(super) fn with_folder(folder: &Path) -> Migrations {
     }
 }
 
-/// Brings the schema to the goal with the migrations of the program and those of a folder.
-pub(super) fn bring_to_with(
+/// The first migrations of the program, up to the one with this number.
+pub(super) fn up_to(number: &'static str) -> Migrations {
+    Migrations {
+        postgres: Box::new(move || {
+            let mut migrations: Vec<Box<dyn Migration<Pg>>> = POSTGRES.migrations()?;
+            migrations
+                .retain(|migration| migration.name().version().to_string().as_str() <= number);
+            Ok(migrations)
+        }),
+        sqlite: Box::new(move || {
+            let mut migrations: Vec<Box<dyn Migration<Sqlite>>> = SQLITE.migrations()?;
+            migrations
+                .retain(|migration| migration.name().version().to_string().as_str() <= number);
+            Ok(migrations)
+        }),
+    }
+}
+
+/// Applies the pending migrations of the program and of a folder.
+pub(super) fn bring_up_to_date_with(
     connection: &mut DatabaseConnection,
     folder: &Path,
-    goal: Goal<'_>,
-) -> Result<SchemaChange, StorageError> {
+) -> Result<Vec<String>, StorageError> {
     Migrator {
         migrations: with_folder(folder),
         ..Migrator::new(connection)
     }
-    .bring_to(goal)
+    .bring_up_to_date()
 }

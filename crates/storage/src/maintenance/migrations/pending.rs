@@ -3,12 +3,13 @@
 use std::fmt;
 
 use database::connection::DatabaseConnection;
+use diesel::backend::Backend;
 
-use super::{Goal, Migrations};
+use super::{Listed, Migrations};
 use crate::base::token::Environment;
 use crate::error::StorageError;
 use crate::maintenance::environment;
-use crate::maintenance::migrations::apply::{Known, applied, kept, known};
+use crate::maintenance::migrations::apply::{applied, pending};
 use crate::records::change_generation;
 
 /// The changes that bring a database up to date.
@@ -46,7 +47,7 @@ pub(super) fn find(
     requested: Option<Environment>,
 ) -> Result<Pending, StorageError> {
     environment::require_same(environment::recorded(connection)?, requested)?;
-    let migrations = self::migrations(connection, migrations, Goal::Newest)?;
+    let migrations = self::migrations(connection, migrations)?;
     if !migrations.is_empty() {
         return Ok(Pending {
             migrations,
@@ -62,33 +63,25 @@ pub(super) fn find(
     })
 }
 
-/// The migrations that must be applied or reverted to reach the goal, oldest first.
+/// The names of the migrations that must be applied, oldest first.
 pub(super) fn migrations(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,
-    goal: Goal<'_>,
 ) -> Result<Vec<String>, StorageError> {
-    fn changed_names<DB: diesel::backend::Backend>(
-        migrations: &Known<DB>,
-        goal: Goal<'_>,
-    ) -> Result<Vec<String>, StorageError> {
-        let kept = kept(migrations, goal)?;
-        // At the goal, the first `kept` migrations are applied, and no others.
-        let changed = migrations
-            .iter()
-            .enumerate()
-            .filter(|(at, (_, applied))| (*at < kept) != *applied);
-        Ok(changed
-            .map(|(_, (migration, _))| migration.name().to_string())
-            .collect())
-    }
     let applied = applied(connection)?;
     match connection {
-        DatabaseConnection::Postgres(_) => {
-            changed_names(&known((migrations.postgres)(), &applied)?, goal)
-        }
-        DatabaseConnection::Sqlite(_) => {
-            changed_names(&known((migrations.sqlite)(), &applied)?, goal)
-        }
+        DatabaseConnection::Postgres(_) => pending_names((migrations.postgres)(), &applied),
+        DatabaseConnection::Sqlite(_) => pending_names((migrations.sqlite)(), &applied),
     }
+}
+
+fn pending_names<DB: Backend>(
+    migrations: Listed<DB>,
+    applied: &[String],
+) -> Result<Vec<String>, StorageError> {
+    let pending = pending(migrations, applied)?;
+    Ok(pending
+        .iter()
+        .map(|migration| migration.name().to_string())
+        .collect())
 }

@@ -1,13 +1,13 @@
-//! Tests applying and reverting migrations with rows, on both databases.
+//! Tests applying migrations with rows, on both databases.
 
+use chrono::NaiveDateTime;
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
-use diesel_migrations::MigrationHarness as _;
 use domain::{State, Trainee};
-use test_support::{Kind, all_kinds, kinds};
+use test_support::{Database, all_kinds, kinds};
 
-use super::next_migrations::{SHOES, bring_to_with, shoes};
+use super::next_migrations::{SHOES, bring_up_to_date_with, shoes, up_to};
 use super::*;
 use crate::base::cause::Cause;
 use crate::schema::changes;
@@ -38,10 +38,6 @@ fn names(connection: &mut DatabaseConnection) -> Vec<String> {
     }
 }
 
-fn to_newest(connection: &mut DatabaseConnection) -> SchemaChange {
-    bring_to(connection, Goal::Newest).unwrap()
-}
-
 /// Applies a migration of a newer program.
 fn apply_unknown(connection: &mut DatabaseConnection, sql: &str) {
     connection.batch_execute(sql).unwrap();
@@ -64,137 +60,70 @@ fn both_databases_have_same_migrations() {
 }
 
 #[test]
-fn each_migration_can_be_reverted_and_reapplied_with_rows() {
-    for kind in kinds() {
-        let database = filled(kind, 3);
-        let mut connection = connect(database.url());
-        let mut before = counts(&mut connection);
-        let names = names(&mut connection);
-        for (earlier, later) in names.iter().zip(names.iter().skip(1)).rev() {
-            let change = bring_to(&mut connection, Goal::Migration(earlier)).unwrap();
-            assert_eq!(
-                change,
-                SchemaChange {
-                    applied: vec![],
-                    taken_back: vec![later.clone()]
-                }
-            );
-            // All tables that exist without the migration keep their rows.
-            let left = counts(&mut connection);
-            before.retain(|(table, _)| left.iter().any(|(name, _)| name == table));
-            assert_eq!(left, before, "{kind:?} without {later}");
-        }
-        match &mut connection {
-            DatabaseConnection::Postgres(inner) => {
-                inner.revert_all_migrations(POSTGRES).unwrap().len()
-            }
-            DatabaseConnection::Sqlite(inner) => inner.revert_all_migrations(SQLITE).unwrap().len(),
-        };
-        assert_eq!(counts(&mut connection), []);
-        assert_eq!(to_newest(&mut connection).applied, names);
-    }
-}
-
-#[test]
-fn next_migration_can_be_applied_and_reverted_with_rows() {
+fn next_migration_keeps_rows_of_other_tables() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let folder = shoes();
         let mut connection = connect(database.url());
         let before = counts(&mut connection);
-        let newest = names(&mut connection).pop().unwrap();
-        let forth = bring_to_with(&mut connection, folder.path(), Goal::Newest).unwrap();
-        assert_eq!(
-            forth,
-            SchemaChange {
-                applied: vec![SHOES.to_owned()],
-                taken_back: vec![]
-            }
-        );
-        connection
-            .batch_execute("INSERT INTO shoes (trainee_key) VALUES (2)")
-            .unwrap();
-        let refused = bring_to_with(
-            &mut connection,
-            folder.path(),
-            Goal::MigrationKeepingTables(&newest),
-        );
-        let Err(StorageError::RecordsWouldBeLost { tables }) = refused else {
-            panic!("{refused:?}")
-        };
-        assert_eq!(tables, "shoes");
-        let back = bring_to_with(&mut connection, folder.path(), Goal::Migration(&newest)).unwrap();
-        assert_eq!(
-            back,
-            SchemaChange {
-                applied: vec![],
-                taken_back: vec![SHOES.to_owned()]
-            }
-        );
-        assert_eq!(counts(&mut connection), before);
+        let applied = bring_up_to_date_with(&mut connection, folder.path()).unwrap();
+        assert_eq!(applied, [SHOES]);
+        assert_eq!(counts(&mut connection), before, "{kind:?}");
     }
 }
 
 #[test]
-fn history_keeps_entries_of_every_date() {
+fn partitioned_history_becomes_one_table_with_all_entries() {
     for kind in kinds() {
-        let database = filled(kind, 3);
+        let database = Database::fresh_on(kind);
         let mut connection = connect(database.url());
-        let keys = |connection: &mut DatabaseConnection| {
-            changes::table
-                .select(changes::id)
-                .order(changes::id)
-                .load::<i64>(connection)
-                .unwrap()
-        };
-        let before = keys(&mut connection);
+        Migrator {
+            migrations: up_to("20261127000005"),
+            ..Migrator::new(&mut connection)
+        }
+        .bring_up_to_date()
+        .unwrap();
+        let mut rows = String::from(
+            "INSERT INTO providers (ukprn, name, created_at)
+                 VALUES ('10000001', 'Ashdown University', '2026-01-05 09:00:00');
+             INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded,
+                 first_names_folded, email_folded, state, created_at, updated_at, record)
+                 VALUES (1, 't', 1, 2026, '', '', '', 'draft', '2026-03-02', '2026-03-02', '{}');",
+        );
         for date in [
             "1999-12-31 23:59:59.999",
             "2024-02-01 00:00:00",
             "2999-01-01 00:00:00",
         ] {
-            let insert = "INSERT INTO changes (trainee_key, changed_at, operation, fields) VALUES";
-            connection
-                .batch_execute(&format!("{insert} (2, '{date}', 'update', '{{}}')"))
-                .unwrap();
+            rows += &format!(
+                "INSERT INTO changes (trainee_key, changed_at, operation, fields)
+                     VALUES (1, '{date}', 'update', '{{}}');"
+            );
         }
-        let next = before.last().unwrap() + 1;
-        assert_eq!(
-            keys(&mut connection),
-            [before, vec![next, next + 1, next + 2]].concat(),
-            "{kind:?}"
-        );
+        connection.batch_execute(&rows).unwrap();
+        let entries = |connection: &mut DatabaseConnection| {
+            let columns = (changes::id, changes::changed_at, changes::operation);
+            changes::table
+                .select(columns)
+                .order(changes::id)
+                .load::<(i64, NaiveDateTime, String)>(connection)
+                .unwrap()
+        };
+        let before = entries(&mut connection);
         connection
-            .batch_execute("DELETE FROM trainees WHERE id = 2")
+            .batch_execute("DELETE FROM changes WHERE id = 3")
             .unwrap();
-        assert_eq!(keys(&mut connection), [0; 0], "{kind:?}");
-    }
-}
 
-#[test]
-fn migration_is_found_by_number_or_full_name() {
-    let database = empty(Kind::Sqlite);
-    let mut connection = connect(database.url());
-    let newest = names(&mut connection).pop().unwrap();
-    let number = newest.split('_').next().unwrap();
-    for name in [newest.as_str(), number, &number.replace('-', "")] {
-        assert_eq!(
-            bring_to(&mut connection, Goal::Migration(name)).unwrap(),
-            SchemaChange::default(),
-            "{name}"
-        );
-    }
-    for name in [
-        "",
-        "2026",
-        "1999-01-01-000001",
-        "2026-11-26-000001_placements",
-    ] {
-        let refused = bring_to(&mut connection, Goal::Migration(name)).unwrap_err();
-        assert!(
-            matches!(&refused, StorageError::UnknownMigration { known, .. } if known.contains(&newest)),
-            "{name}"
-        );
+        bring_up_to_date(&mut connection).unwrap();
+        assert_eq!(entries(&mut connection), before[..2], "{kind:?}");
+        let insert = "INSERT INTO changes (trainee_key, changed_at, operation, fields)
+                          VALUES (1, '2026-03-02 00:00:00', 'update', '{}')";
+        connection.batch_execute(insert).unwrap();
+        assert_eq!(entries(&mut connection)[2].0, 4, "{kind:?}");
+        connection
+            .batch_execute("DELETE FROM trainees WHERE id = 1")
+            .unwrap();
+        assert_eq!(entries(&mut connection), [], "{kind:?}");
     }
 }
 
@@ -204,18 +133,11 @@ fn newer_schema_is_rejected_without_change() {
         let database = empty(kind);
         let mut connection = connect(database.url());
         apply_unknown(&mut connection, "CREATE TABLE future (id INTEGER)");
-        let names = names(&mut connection);
-        for goal in [Goal::Newest, Goal::Migration(&names[0])] {
-            let refused = bring_to(&mut connection, goal).unwrap_err();
-            let StorageError::SchemaNewer { version, newest } = &refused else {
-                panic!("{refused:?}")
-            };
-            assert_eq!(version, "99991231000001");
-            assert!(
-                names.last().unwrap().replace('-', "").starts_with(newest),
-                "{newest}"
-            );
-        }
+        let refused = bring_up_to_date(&mut connection).unwrap_err();
+        let StorageError::SchemaNewer { version } = &refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(version, "99991231000001");
         assert_eq!(
             counts(&mut connection).len(),
             crate::maintenance::copy::tables::copied().count()
@@ -249,8 +171,7 @@ fn layout_before_release_is_rejected_without_change() {
                 counts(&mut connection),
             );
             let refusals = [
-                bring_to(&mut connection, Goal::Newest).map(drop),
-                bring_to(&mut connection, Goal::Migration("2026-11-26-000001")).map(drop),
+                bring_up_to_date(&mut connection).map(drop),
                 Store::open_existing(database.url(), StoreOptions::default()).map(drop),
                 Store::pending(database.url(), None).map(drop),
             ];

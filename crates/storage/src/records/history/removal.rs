@@ -1,12 +1,11 @@
 //! Removes the history of past months.
 //!
-//! On PostgreSQL, partitions that end before the date are dropped. Other entries, and all entries
-//! on SQLite, are deleted in portions. Each transaction that removes entries also records the date,
-//! so every gap in the history has a recorded reason. After an interruption, repeat the call to
+//! Entries are deleted in portions. Each transaction that removes entries also records the date, so
+//! every gap in the history has a recorded reason. After an interruption, repeat the call to
 //! continue.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use database::connection::DatabaseConnection;
@@ -14,9 +13,8 @@ use diesel::dsl::{max, min};
 use diesel::prelude::*;
 
 use super::month::{Month, MonthNotOver};
-use super::partitions::{drop_partition, partitions};
 use crate::base::register_setting;
-use crate::error::{DatabaseError, StorageError};
+use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::Session;
 use crate::store::Store;
@@ -31,10 +29,6 @@ const MARGIN: TimeDelta = TimeDelta::hours(1);
 const PORTION: i64 = 500;
 /// The pause between two portions, for the writes of other connections.
 const PORTION_PAUSE: Duration = Duration::from_millis(20);
-/// The maximum time to wait for connections that use a partition.
-const PARTITION_WAIT: Duration = Duration::from_secs(60);
-/// The pause between two attempts to drop a partition.
-const PARTITION_PAUSE: Duration = Duration::from_secs(1);
 
 /// All months before a given month. Each of them is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,63 +58,26 @@ impl PastMonths {
     }
 }
 
-/// The extent of a removal.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Removed {
-    /// The number of dropped partitions; 0 on SQLite.
-    pub partitions: usize,
-    /// The number of deleted entries outside these partitions.
-    pub entries: usize,
-}
-
-/// Removes the history of past months.
+/// Removes the history of past months, and returns the number of deleted entries.
 ///
 /// # Errors
 ///
-/// [`DatabaseError::Busy`] when other connections use a partition for longer than a minute.
-/// Otherwise when the database does not answer. Portions that were already removed stay removed.
-pub fn remove(store: &Store, months: PastMonths) -> Result<Removed, StorageError> {
+/// When the database does not answer. Portions that were already removed stay removed.
+pub fn remove(store: &Store, months: PastMonths) -> Result<usize, StorageError> {
     let end = months.end;
-    let mut removed = Removed::default();
-    let found = store.read_blocking::<_, StorageError>(|session| partitions(session.connection))?;
-    for partition in found.iter().filter(|partition| partition.is_before(end)) {
-        drop_when_free(store, &partition.name, end)?;
-        removed.partitions += 1;
-    }
     let last =
         store.read_blocking::<_, StorageError>(move |session| last_key(session.connection, end))?;
-    let Some(last) = last else { return Ok(removed) };
+    let Some(last) = last else { return Ok(0) };
+    let mut removed = 0;
     let mut first = Some(i64::MIN);
     while let Some(from) = first {
         let portion =
             store.write_blocking(move |session| session.remove_portion(from, last, end))?;
-        removed.entries += portion.entries;
+        removed += portion.entries;
         first = portion.next;
         thread::sleep(PORTION_PAUSE);
     }
     Ok(removed)
-}
-
-/// Drops a partition. Retries while other connections use the partition, for up to
-/// [`PARTITION_WAIT`].
-fn drop_when_free(store: &Store, name: &str, end: Month) -> Result<(), StorageError> {
-    let deadline = Instant::now() + PARTITION_WAIT;
-    loop {
-        let name = name.to_owned();
-        let outcome = store.write_blocking(move |session| {
-            drop_partition(session.connection, &name)?;
-            session.record_removal(end)
-        });
-        match outcome {
-            Err(
-                StorageError::Database(DatabaseError::Busy)
-                | StorageError::Database(DatabaseError::Collided),
-            ) if Instant::now() < deadline => {
-                thread::sleep(PARTITION_PAUSE);
-            }
-            outcome => return outcome,
-        }
-    }
 }
 
 /// The greatest key of the entries from before a month; `None` when there are none.

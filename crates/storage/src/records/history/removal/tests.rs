@@ -3,24 +3,16 @@
 use database::catalog;
 use diesel::connection::SimpleConnection as _;
 use domain::{State, Trainee};
-use test_support::Kind;
 
 use super::*;
 use crate::base::cause::Cause;
 use crate::records::history::TraineeHistory;
 use crate::testing::{Register, UKPRN};
 
-/// On PostgreSQL, the months of the first year are in the first partition, and each month of the
-/// second year has its own partition.
-const YEARS: [&str; 2] = ["2026", "2124"];
+const YEAR: &str = "2026";
 
 fn month(text: &str) -> Month {
     text.parse().unwrap()
-}
-
-fn set_clock(register: &Register, year: &str, day: &str) {
-    register.clock.set(&format!("{year}-{day}"));
-    register.write(|session| session.make_partitions()).unwrap();
 }
 
 fn create(register: &Register, id: &'static str) {
@@ -54,21 +46,21 @@ fn update(register: &Register, id: &'static str, email: &'static str) {
     register.write(job).unwrap();
 }
 
-/// A register with entries in June, July and August of a year, and the clock in September.
-fn register(year: &str) -> Register {
+/// A register with entries in June, July and August of [`YEAR`], and the clock in September.
+fn register() -> Register {
     let register = Register::with_provider();
-    set_clock(&register, year, "06-10");
+    register.clock.set("2026-06-10");
     create(&register, "one");
-    set_clock(&register, year, "07-31");
+    register.clock.set("2026-07-31");
     update(&register, "one", "july@example.com");
-    set_clock(&register, year, "08-01");
+    register.clock.set("2026-08-01");
     update(&register, "one", "august@example.com");
     create(&register, "two");
-    set_clock(&register, year, "09-15");
+    register.clock.set("2026-09-15");
     register
 }
 
-fn remove_before(register: &Register, end: &str) -> Removed {
+fn remove_before(register: &Register, end: &str) -> usize {
     remove(
         &register.store,
         PastMonths::before(month(end), register.store.now()).unwrap(),
@@ -105,76 +97,61 @@ fn agrees(register: &Register) -> bool {
 
 #[test]
 fn removal_leaves_later_entries_and_names_the_date() {
-    for year in YEARS {
-        let register = register(year);
-        let before = history(&register, "one");
-        assert_eq!((before.removed_before, recorded(&register)), (None, None));
+    let register = register();
+    let before = history(&register, "one");
+    assert_eq!((before.removed_before, recorded(&register)), (None, None));
 
-        let end = format!("{year}-08");
-        let removed = remove_before(&register, &end);
-        let is_by_partition = Kind::from_environment() == Kind::Postgres && year == "2124";
-        assert_eq!(
-            (removed.partitions > 0, removed.entries),
-            if is_by_partition {
-                (true, 0)
-            } else {
-                (false, 2)
-            }
-        );
-        assert_eq!(
-            (entries(&register), recorded(&register)),
-            (2, Some(format!("{end}-01")))
-        );
-        assert!(agrees(&register));
+    let end = format!("{YEAR}-08");
+    let removed = remove_before(&register, &end);
+    assert_eq!(removed, 2);
+    assert_eq!(
+        (entries(&register), recorded(&register)),
+        (2, Some(format!("{end}-01")))
+    );
+    assert!(agrees(&register));
 
-        let left = history(&register, "one");
-        assert_eq!(
-            left.removed_before.map(|day| day.to_string()),
-            recorded(&register)
-        );
-        assert_eq!(left.entries, before.entries[2..]);
-        assert_eq!(left.states().unwrap(), before.states().unwrap()[2..]);
-        assert_eq!(
-            history(&register, "two").removed_before,
-            None,
-            "the trainee was registered after the removed months"
-        );
+    let left = history(&register, "one");
+    assert_eq!(
+        left.removed_before.map(|day| day.to_string()),
+        recorded(&register)
+    );
+    assert_eq!(left.entries, before.entries[2..]);
+    assert_eq!(left.states().unwrap(), before.states().unwrap()[2..]);
+    assert_eq!(
+        history(&register, "two").removed_before,
+        None,
+        "the trainee was registered after the removed months"
+    );
 
-        // The comparison with the record includes the remaining entries.
-        let damage = "UPDATE changes SET fields = '{\"email\":[null,\"other@example.com\"]}' \
-                      WHERE trainee_key = (SELECT id FROM trainees WHERE trainee_id = 'one')";
-        register.second_connection().batch_execute(damage).unwrap();
-        assert!(!agrees(&register));
-    }
+    // The comparison with the record includes the remaining entries.
+    let damage = "UPDATE changes SET fields = '{\"email\":[null,\"other@example.com\"]}' \
+                  WHERE trainee_key = (SELECT id FROM trainees WHERE trainee_id = 'one')";
+    register.second_connection().batch_execute(damage).unwrap();
+    assert!(!agrees(&register));
 }
 
 #[test]
 fn repeated_removal_of_same_or_earlier_month_removes_nothing() {
-    for year in YEARS {
-        let register = register(year);
-        remove_before(&register, &format!("{year}-08"));
-        for end in ["08", "07"] {
-            assert_eq!(
-                remove_before(&register, &format!("{year}-{end}")),
-                Removed::default()
-            );
-            assert_eq!(
-                (entries(&register), recorded(&register)),
-                (2, Some(format!("{year}-08-01")))
-            );
-        }
-        remove_before(&register, &format!("{year}-09"));
+    let register = register();
+    remove_before(&register, &format!("{YEAR}-08"));
+    for end in ["08", "07"] {
+        assert_eq!(remove_before(&register, &format!("{YEAR}-{end}")), 0);
         assert_eq!(
             (entries(&register), recorded(&register)),
-            (0, Some(format!("{year}-09-01")))
+            (2, Some(format!("{YEAR}-08-01")))
         );
-        assert!(agrees(&register));
     }
+    remove_before(&register, &format!("{YEAR}-09"));
+    assert_eq!(
+        (entries(&register), recorded(&register)),
+        (0, Some(format!("{YEAR}-09-01")))
+    );
+    assert!(agrees(&register));
 }
 
 #[test]
 fn interrupted_removal_has_recorded_date_and_continues() {
-    let register = register("2026");
+    let register = register();
     // Keys have gaps, and an entry of a removed month may have a higher key than later entries.
     let insert = "INSERT INTO changes (id, trainee_key, changed_at, operation, fields) VALUES";
     for id in [1_000, 1_500, 90_000] {
@@ -195,13 +172,7 @@ fn interrupted_removal_has_recorded_date_and_continues() {
         (entries(&register), recorded(&register).as_deref()),
         (5, Some("2026-08-01"))
     );
-    assert_eq!(
-        remove_before(&register, "2026-08"),
-        Removed {
-            partitions: 0,
-            entries: 3
-        }
-    );
+    assert_eq!(remove_before(&register, "2026-08"), 3);
     assert_eq!(entries(&register), 2);
 }
 

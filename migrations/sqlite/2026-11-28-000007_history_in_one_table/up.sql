@@ -1,0 +1,2 @@
+-- The history is already one table on SQLite.
+SELECT 1;
