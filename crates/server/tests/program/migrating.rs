@@ -1,5 +1,7 @@
 //! Migrating the schema, and databases of a newer program or from before the first release.
 
+use std::collections::BTreeMap;
+
 use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
 use postgres_client::PostgresConnection;
@@ -291,4 +293,69 @@ fn server_waits_for_a_transaction_blocking_its_migration() {
     assert_eq!(pending.status(), 3, "{}", pending.stderr());
     writer.batch_execute("ROLLBACK").unwrap();
     server.wait_until_it_listens();
+}
+
+/// The folder with registers that earlier releases have made, and their replies.
+const REGISTERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/registers");
+
+/// A register of the first release, with 22 trainees of two providers in all states.
+fn register_of_first_release(place: &mut Workplace, kind: Kind) {
+    match kind {
+        Kind::Sqlite => {
+            let file = format!("{REGISTERS}/0.1.0.db");
+            std::fs::copy(file, place.path("register.db")).unwrap();
+        }
+        Kind::Postgres => {
+            let database = Database::fresh_on(kind);
+            let dump = format!("{REGISTERS}/0.1.0.postgres.sql");
+            execute(database.url(), &std::fs::read_to_string(dump).unwrap());
+            place.use_database(database);
+        }
+    }
+}
+
+#[test]
+fn register_of_first_release_is_migrated_with_all_records() {
+    for kind in kinds() {
+        let mut place = Workplace::on_sqlite();
+        register_of_first_release(&mut place, kind);
+        let counts = [
+            "trainees",
+            "changes",
+            "replies",
+            "tokens",
+            "invitations",
+            "erasures",
+        ]
+        .map(|table| format!("SELECT '{table} ' || CAST(count(*) AS TEXT) AS text FROM {table}"));
+        let counts = counts.join(" UNION ALL ");
+        let before = texts(&place.url(), &counts);
+        let migrated = place.run(&["migrate"], None);
+        assert_eq!(migrated.status(), 0, "{}", migrated.stderr());
+        assert_eq!(texts(&place.url(), &counts), before, "{kind:?}");
+        let checked = place.run(&["check"], None);
+        assert_eq!(checked.status(), 0, "{}", checked.stdout());
+
+        let mut tokens = BTreeMap::new();
+        for ukprn in ["10000001", "10000002"] {
+            let issue = ["token", "issue", "--provider", ukprn, "--name", "Test"];
+            let issued = place.run(&issue, None);
+            let token = issued
+                .stdout()
+                .split_whitespace()
+                .find(|word| word.starts_with("sandbox_"))
+                .unwrap();
+            tokens.insert(ukprn, format!("Bearer {token}"));
+        }
+        let server = place.serve(&[], None);
+        let replies = std::fs::read_to_string(format!("{REGISTERS}/0.1.0.replies.json")).unwrap();
+        let replies: Vec<Value> = serde_json::from_str(&replies).unwrap();
+        for reply in replies {
+            let (ukprn, path) = (reply["ukprn"].as_str().unwrap(), reply["path"].as_str());
+            let headers = [("Authorization", tokens[ukprn].as_str())];
+            let (status, shown) = server.send_with(&agent(), "GET", path.unwrap(), &headers, None);
+            assert_eq!(status, 200, "{path:?}: {shown}");
+            assert_eq!(shown["data"], reply["data"], "{path:?}");
+        }
+    }
 }
