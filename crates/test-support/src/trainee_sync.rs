@@ -4,7 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Builds the program, and returns its path.
+///
+/// # Panics
+///
+/// If the program cannot be built.
 #[must_use]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 pub fn build() -> PathBuf {
     let manifest =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/trainee-sync/Cargo.toml");

@@ -1,5 +1,5 @@
-//! The same files by upload and by `trainee-sync push`: both register the same trainees and refuse
-//! the same rows.
+//! Files by upload and by `trainee-sync push`: both register the same trainees and refuse the same
+//! rows.
 
 use std::collections::BTreeMap;
 use std::fs;

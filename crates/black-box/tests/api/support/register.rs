@@ -67,7 +67,7 @@ impl SetClock {
         self.clock_behind(TimeDelta::zero())
     }
 
-    /// The same clock for rate limits, which refill only when a test moves it.
+    /// This clock for rate limits, which refill only when a test moves it.
     fn limit_clock(&self) -> LimitClock {
         let millis = Arc::clone(&self.0);
         LimitClock::from_fn(move || {
