@@ -39,6 +39,7 @@ pub mod lifecycle;
 pub mod names;
 pub mod problems;
 pub mod read;
+pub mod read_only;
 pub mod reference;
 pub mod shape;
 pub mod version;

@@ -177,6 +177,7 @@ pub fn path_without_unknown_keys(version: &ApiVersion, problem: &Problem) -> Str
         problem.kind,
         ProblemKind::OtherVersionsName { .. }
             | ProblemKind::UseEndpoint
+            | ProblemKind::NotAnInput { .. }
             | ProblemKind::Blank
             | ProblemKind::MalformedKey
             | ProblemKind::RepeatsPosition { .. }

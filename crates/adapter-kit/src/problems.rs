@@ -189,6 +189,9 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::UseEndpoint => {
             "is not changed here; use the endpoints of its records".to_owned()
         }
+        ProblemKind::NotAnInput { input } => {
+            format!("is no input{}", input_message(version, *input))
+        }
         ProblemKind::Blank => "cannot be blank".to_owned(),
         ProblemKind::NoData => "must be an object with at least one field".to_owned(),
         ProblemKind::WrongType {
@@ -475,6 +478,12 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
         NoticeKind::UseEndpoint => {
             format!("{at} is not changed here; use the endpoints of its records")
         }
+        NoticeKind::NotAnInput { input } => {
+            format!(
+                "{at} is ignored: it is no input{}",
+                input_message(version, *input)
+            )
+        }
         NoticeKind::NoMatch => format!("{at} is ignored: group and background match no ethnicity"),
         NoticeKind::GivenBySchool => {
             format!("{at} is ignored: it is that of the school with the URN")
@@ -513,6 +522,15 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
             )
         }
     })
+}
+
+/// Returns the rest of a message about a name of replies: the reply has another value, and the
+/// input to use, if there is one.
+fn input_message(version: &ApiVersion, input: Option<Field>) -> String {
+    let hint = input.map_or(String::new(), |input| {
+        format!("; use {}", names::list(version, input))
+    });
+    format!(", and the reply has another value{hint}")
 }
 
 /// Returns the hint about an unknown name as a clause; `None` without a hint.

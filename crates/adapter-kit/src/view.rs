@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::shape::{Entry, Part, Shape, Source, joined};
 use crate::version::{ApiVersion, NestedVisibility};
-use crate::wire::WireNested;
+use crate::wire::{WireNested, WireRecord};
 use crate::wire_form::{Words, word_for};
 
 mod json;
@@ -352,6 +352,36 @@ fn write_nested_list<R: WireNested>(
         }
         .write(out)
     })
+}
+
+/// Appends a record to a buffer as the endpoints of its kind show it. Appends null for a record that
+/// only requests have.
+///
+/// # Errors
+///
+/// Like [`View::write`].
+pub fn write_record<R: WireRecord>(
+    version: &ApiVersion,
+    record: &dyn Stored<R>,
+    lists: &Lists,
+    out: &mut Vec<u8>,
+) -> Result<(), serde_json::Error> {
+    if let Some(trainee) = R::as_trainee(record) {
+        return View::trainee(version, trainee, lists).write(out);
+    }
+    let Some(shape) = R::shape(version) else {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    };
+    View {
+        version,
+        shape,
+        record,
+        lists,
+        write_nested: None,
+        only: None,
+    }
+    .write(out)
 }
 
 /// Appends a key with a leading comma to the object that begins at `start`. Replaces the comma of

@@ -142,6 +142,11 @@ pub enum NoticeKind {
     },
     /// The nested list was ignored. Its records have separate endpoints.
     UseEndpoint,
+    /// The name is one of replies only, and its value was ignored. The reply has another value.
+    NotAnInput {
+        /// The input that sets the value; `None` if only the service sets it.
+        input: Option<Field>,
+    },
     /// The group and the background match no ethnicity and were ignored.
     NoMatch,
     /// The value was ignored. The school with the URN provides it.

@@ -13,10 +13,14 @@ use actix_web::http::header::{ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MAT
 use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::Payload;
 use adapter_kit::read::{
-    BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch,
+    BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, parse_json, read_batch,
 };
-use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
-use domain::{Lists, NestedRecord, ParsedRecord, RecordField as _, TraineeField, for_each_nested};
+use adapter_kit::read_only::{Difference, ReadOnlyNames, ReplyComparison};
+use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions, WireRecord};
+use domain::{
+    Lists, NestedRecord, Notice, ParsedRecord, Problem, RecordField as _, TraineeField,
+    for_each_nested,
+};
 use http_kit::cursor::CursorKey;
 use http_kit::limits::memory_budget::BudgetOwner;
 use http_kit::metrics;
@@ -589,6 +593,66 @@ impl<'a> HandlerContext<'a> {
         self.names_counted
             .call_once(|| metrics::unrecognised_names(self.version().label, &sent.unrecognised));
         Ok(sent)
+    }
+
+    /// Appends a notice for each read-only name whose value differs from the reply.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Invalid`] with all differing names if the client prefers strict handling.
+    pub fn report_ignored<R: WireRecord>(
+        &self,
+        names: &ReadOnlyNames<R>,
+        (stored, result): (Option<&R>, &R),
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), ApiError> {
+        let found = self.find_ignored(names, (stored, Some(result)))?;
+        if names.is_strict && !found.is_empty() {
+            let problems = found.into_iter().map(Difference::into_problem);
+            return Err(ApiError::Invalid(problems.collect()));
+        }
+        notices.extend(found.into_iter().map(Difference::into_notice));
+        Ok(())
+    }
+
+    /// Returns the error of a refused request. If the client prefers strict handling, the error
+    /// also has the read-only names whose values would be ignored.
+    pub fn refuse<R: WireRecord>(
+        &self,
+        names: &ReadOnlyNames<R>,
+        stored: Option<&R>,
+        mut problems: Vec<Problem>,
+    ) -> ApiError {
+        if names.is_strict {
+            match self.find_ignored(names, (stored, None)) {
+                Ok(found) => problems.extend(found.into_iter().map(Difference::into_problem)),
+                Err(error) => return error,
+            }
+        }
+        ApiError::Invalid(problems)
+    }
+
+    /// Finds the read-only names whose values differ from the reply.
+    fn find_ignored<R: WireRecord>(
+        &self,
+        names: &ReadOnlyNames<R>,
+        (stored, result): (Option<&R>, Option<&R>),
+    ) -> Result<Vec<Difference>, ApiError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The body is parsed again, because reading does not keep values of read-only names.
+        let body = self.body.as_ref().map_err(|error| *error)?;
+        let comparison = ReplyComparison {
+            version: self.version(),
+            lists: self.lists,
+            body: &parse_json(body).map_err(ApiError::Malformed)?,
+            stored,
+            result,
+        };
+        comparison
+            .find_differences(names)
+            .map_err(ApiError::unwritable)
     }
 }
 

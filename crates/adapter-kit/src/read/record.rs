@@ -279,7 +279,9 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         pairs.value(Skip)?;
         // Clients can send back the fields that responses show.
         if R::shape(served.version).is_some_and(|shape| shape.shows(&key)) {
-            self.keys.add_known(&key);
+            if self.keys.add_known(&key) {
+                self.sent.read_only.push(key.into_owned());
+            }
             return Ok(());
         }
         let ignored = names.ignored.iter().find(|ignored| ignored.name == key);

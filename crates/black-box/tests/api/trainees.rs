@@ -14,6 +14,7 @@ mod mistakes_together;
 mod nested;
 mod partners;
 pub(super) mod properties;
+mod read_only_names;
 mod sending_back;
 pub(super) mod ten_mistakes;
 mod updating;

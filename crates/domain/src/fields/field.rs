@@ -38,6 +38,9 @@ pub struct FieldInfo {
     pub collapses_whitespace: bool,
     /// Whether only imports from older systems set the field.
     pub imported: bool,
+    /// The canonical name of the input that the service sets the stored field from; `None` for all
+    /// other fields.
+    pub set_from: Option<&'static str>,
     /// Whether every record has a value in the field.
     pub never_null: bool,
     /// Whether all versions require the field.
@@ -61,6 +64,7 @@ impl FieldInfo {
             input,
             collapses_whitespace: false,
             imported: false,
+            set_from: None,
             // Empty values of these types are not shown as null.
             never_null: matches!(kind, Kind::Boolean | Kind::TextList | Kind::Records),
             required: false,
@@ -103,6 +107,14 @@ impl FieldInfo {
     pub(crate) const fn imported(self) -> Self {
         Self {
             imported: true,
+            ..self
+        }
+    }
+
+    /// Marks a stored field that the service sets from an input of the same record.
+    pub(crate) const fn set_from(self, input: &'static str) -> Self {
+        Self {
+            set_from: Some(input),
             ..self
         }
     }

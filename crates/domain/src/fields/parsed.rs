@@ -17,6 +17,8 @@ pub struct ParsedRecord<R: Record> {
     pub unread: FieldSet<R::Field>,
     /// Notices for the client.
     pub notices: Vec<Notice>,
+    /// Names of response fields that are not inputs, as sent. The field of a group is a path.
+    pub read_only: Vec<String>,
     /// Names that the version does not have, including names that are not refused.
     pub unrecognised: UnrecognisedNames,
     /// Whether a value that cannot be recorded as sent is a problem instead of a notice.
@@ -57,6 +59,7 @@ impl<R: Record> Default for ParsedRecord<R> {
             problems: Vec::new(),
             unread: FieldSet::new(),
             notices: Vec::new(),
+            read_only: Vec::new(),
             unrecognised: UnrecognisedNames::default(),
             is_strict: false,
         }

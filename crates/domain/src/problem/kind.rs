@@ -84,6 +84,10 @@ problems! {
     UseEndpoint = "use_endpoint":
         "The nested list cannot be changed here, and the request asked to refuse ignored fields.",
         "Use the endpoints of the nested records.";
+    // `input`: the input that sets the value; `None` if only the service sets it.
+    NotAnInput { input: Option<Field> } = "not_an_input":
+        "The name is one of replies only, the reply would have another value, and the request asked to refuse ignored fields.",
+        "Use the name that the message gives, or leave the field out.";
     // `max`: the maximum length, in Unicode scalar values.
     TooLong { max: usize } = "too_long":
         "The text is longer than the field allows.",

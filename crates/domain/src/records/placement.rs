@@ -25,7 +25,7 @@ record! {
             /// out.
             placement_id: Text;
             /// Number of the school in the register of schools; null when the school is not known.
-            school_id: Integer;
+            school_id: Integer, set_from "urn";
             /// When the placement was made.
             created_at: Timestamp, never_null;
             /// When the placement changed last.

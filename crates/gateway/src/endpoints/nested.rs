@@ -6,6 +6,7 @@ use actix_web::http::StatusCode;
 use adapter_kit::endpoint::ReplyBody;
 use adapter_kit::names;
 use adapter_kit::read::ReadableRecord;
+use adapter_kit::read_only::ReadOnlyNames;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireNested;
 use domain::commands::{self, CreationContext, Editable};
@@ -83,7 +84,8 @@ pub(super) fn create<R: NestedEndpoints>(
     let trainee = find(session, request)?;
     request.require_match_of_owner(|| show_trainee(StatusCode::OK, request, &trainee.record))?;
     let trainee = to_change(trainee, request)?;
-    let sent = with_data(sent)?;
+    let mut sent = with_data(sent)?;
+    let ignored = ReadOnlyNames::take_from(&mut sent);
     let organisations = organisations(session, &sent, None)?;
     let identifiers = request.identifiers(1)?;
     let origin = CreationContext {
@@ -91,13 +93,14 @@ pub(super) fn create<R: NestedEndpoints>(
         ukprn: &session.provider().ukprn.clone(),
         next_id: &|| identifiers.next(),
     };
-    let decision = commands::add(
+    let mut decision = commands::add(
         sent,
         &request.version().rules,
         &context(session, request, &organisations),
         &origin,
     )
-    .map_err(ApiError::Invalid)?;
+    .map_err(|problems| request.refuse(&ignored, None, problems))?;
+    request.report_ignored(&ignored, (None, &decision.record), &mut decision.notices)?;
     let record = &decision.record;
     require_distinct(request, &trainee, record)?;
     write(session, request, trainee, |records: &mut Vec<R>| {
@@ -127,17 +130,23 @@ pub(super) fn update<R: NestedEndpoints>(
     let stored = one::<R>(&trainee, request)?.clone();
     request.require_match(|| show_one(StatusCode::OK, request, &stored))?;
     let trainee = to_change(trainee, request)?;
-    let sent = with_data(sent)?;
+    let mut sent = with_data(sent)?;
+    let ignored = ReadOnlyNames::take_from(&mut sent);
     let organisations = organisations(session, &sent, Some(&stored))?;
     let context = context(session, request, &organisations);
-    let decision = commands::update(
+    let mut decision = commands::update(
         &stored,
         sent,
         &request.version().rules,
         &context,
         session.change_date(),
     )
-    .map_err(ApiError::Invalid)?;
+    .map_err(|problems| request.refuse(&ignored, Some(&stored), problems))?;
+    request.report_ignored(
+        &ignored,
+        (Some(&stored), &decision.record),
+        &mut decision.notices,
+    )?;
     if decision.changed {
         let record = &decision.record;
         require_distinct(request, &trainee, record)?;

@@ -2,6 +2,7 @@
 
 use actix_web::http::StatusCode;
 use adapter_kit::read::lacks_data;
+use adapter_kit::read_only::ReadOnlyNames;
 use adapter_kit::view::View;
 use adapter_kit::{Endpoint, names};
 use domain::commands::CreationContext;
@@ -39,7 +40,9 @@ pub(super) fn create(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    let sent = with_data(request.read::<Trainee>()?)?;
+    let mut sent = with_data(request.read::<Trainee>()?)?;
+    let version = request.version();
+    let ignored = ReadOnlyNames::take_with_nested(version, request.lists, &mut sent);
     request.observer.identify(sent_key(&sent));
     let organisations = mentioned(session, &sent)?;
     let nested_records: usize = for_each_nested!(count(&sent.nested)).into_iter().sum();
@@ -49,14 +52,14 @@ pub(super) fn create(
         ukprn: &session.provider().ukprn.clone(),
         next_id: &|| identifiers.next(),
     };
-    let version = request.version();
-    let decision = commands::create(
+    let mut decision = commands::create(
         sent,
         &version.rules,
         &context(session, request, &organisations),
         &origin,
     )
-    .map_err(ApiError::Invalid)?;
+    .map_err(|problems| request.refuse(&ignored, None, problems))?;
+    request.report_ignored(&ignored, (None, &decision.record), &mut decision.notices)?;
     let existing = session.duplicates_of(&decision.record)?;
     if !existing.is_empty() {
         return Err(duplicate(session, request, &decision.record, &existing)?);
@@ -80,17 +83,23 @@ pub(super) fn update(
     let sent = request.read_changes::<Trainee>()?;
     let stored = to_change(find_matching(session, request)?, request)?;
     let version = request.version();
-    let sent = with_data(sent)?;
+    let mut sent = with_data(sent)?;
+    let ignored = ReadOnlyNames::take_from(&mut sent);
     let organisations = mentioned(session, &sent)?;
     let context = context(session, request, &organisations);
-    let decision = commands::update(
+    let mut decision = commands::update(
         &stored.record,
         sent,
         &version.rules,
         &context,
         session.change_date(),
     )
-    .map_err(ApiError::Invalid)?;
+    .map_err(|problems| request.refuse(&ignored, Some(&stored.record), problems))?;
+    request.report_ignored(
+        &ignored,
+        (Some(&stored.record), &decision.record),
+        &mut decision.notices,
+    )?;
     if decision.changed && !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }

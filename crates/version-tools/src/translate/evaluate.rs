@@ -200,6 +200,7 @@ fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
         let code = match &notice.kind {
             NoticeKind::UnknownName { .. } | NoticeKind::GivenBySchool => return None,
             NoticeKind::UseEndpoint => "use_endpoint",
+            NoticeKind::NotAnInput { .. } => "not_an_input",
             NoticeKind::NoMatch => "no_match",
             NoticeKind::MovesWith { .. } => "moves_with",
             NoticeKind::ReadOnly => "read_only",

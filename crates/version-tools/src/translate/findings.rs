@@ -116,8 +116,8 @@ pub struct Finding {
     /// rules is in the names of the target version.
     pub path: String,
     /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`, `part_missing`,
-    /// `may_be_refused`, `code_ended`, `use_endpoint`, `no_match`, `moves_with`, `read_only`,
-    /// `fell_away`, `not_in_list`, `decided_by`, `no_other_grade` or `time_left_out`.
+    /// `may_be_refused`, `code_ended`, `use_endpoint`, `not_an_input`, `no_match`,
+    /// `moves_with`, `read_only`, `fell_away`, `not_in_list`, `decided_by`, `no_other_grade` or `time_left_out`.
     pub code: &'static str,
     /// A description in one sentence.
     pub message: String,
