@@ -10,8 +10,7 @@
 use std::borrow::Cow;
 
 use domain::{ParsedRecord, ProblemKind};
-use serde::de::{DeserializeSeed as _, Error as _};
-use serde_json::Value;
+use serde::de::DeserializeSeed as _;
 
 mod batch;
 pub mod client_text;
@@ -20,6 +19,7 @@ mod keys;
 mod limits;
 mod long_integers;
 mod record;
+mod tree;
 mod values;
 
 pub use batch::{
@@ -29,6 +29,7 @@ use json::At;
 pub use keys::{UnknownNames, nearest};
 pub use limits::{MAX_BATCH_ITEMS, MAX_DEPTH, MAX_KEY_CHARS, MAX_RECORDS, MAX_UNKNOWN};
 pub use record::{NestedLists, ReadableRecord, Reader};
+pub use tree::{JsonTree, parse_json};
 
 /// A body that is not JSON or is nested too deeply. The message has the position, but no content of
 /// the body.
@@ -42,36 +43,6 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Strips a leading byte order mark.
 fn without_byte_order_mark(json: &[u8]) -> &[u8] {
     json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json)
-}
-
-/// Parses a body as a JSON tree of up to [`MAX_DEPTH`] levels. In values of objects, a whole number
-/// that does not fit into 64 bits becomes a string of its digits.
-///
-/// # Errors
-///
-/// [`Malformed`] if the body is not JSON or is nested too deeply.
-pub fn parse_json(body: &[u8]) -> Result<Value, Malformed> {
-    let body = without_byte_order_mark(body);
-    let mut value: Value = serde_json::from_slice(body).map_err(Malformed)?;
-    if let Cow::Owned(body) = long_integers::as_text(body) {
-        value = serde_json::from_slice(&body).map_err(Malformed)?;
-    }
-    if depth(&value) > MAX_DEPTH {
-        let error = format_args!("nested deeper than {MAX_DEPTH} levels");
-        return Err(Malformed(serde_json::Error::custom(error)));
-    }
-    Ok(value)
-}
-
-/// Returns how deeply arrays and objects are nested: 0 for a single value, 1 for an empty array.
-///
-/// The recursion is bounded, because the parser refuses deeper texts.
-fn depth(value: &Value) -> usize {
-    match value {
-        Value::Array(values) => 1 + values.iter().map(depth).max().unwrap_or_default(),
-        Value::Object(object) => 1 + object.values().map(depth).max().unwrap_or_default(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-    }
 }
 
 impl Reader<'_> {
@@ -115,19 +86,4 @@ pub fn lacks_data<R: domain::Record>(sent: &ParsedRecord<R>) -> bool {
     sent.problems
         .iter()
         .any(|problem| problem.kind == ProblemKind::NoData)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn body_nested_deeper_than_32_levels_is_rejected() {
-        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert!(parse_json(nested(MAX_DEPTH).as_bytes()).is_ok());
-        for levels in [MAX_DEPTH + 1, 127, 128, 100_000] {
-            assert!(parse_json(nested(levels).as_bytes()).is_err(), "{levels}");
-        }
-        assert!(parse_json(b"{\"data\":").is_err());
-    }
 }

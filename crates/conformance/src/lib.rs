@@ -15,6 +15,7 @@
 //! 7. [`can_be_seeded`]: the rules of the version accept most generated records.
 //! 8. [`no_input_panics`]: every body gets a valid answer, and accepted records pass the other
 //!    checks.
+//! 9. [`defaults_yield_to_sent_values`]: a default applies only if no sent value decides its field.
 //!
 //! The checks depend on no particular version. The tests of an adapter run them for its own version
 //! ([`conformance_tests!`]). The tests of the server run them for all versions together, so that
@@ -23,6 +24,7 @@
 mod alternative_spellings;
 mod any_input;
 mod case;
+mod defaults;
 mod mutation;
 mod normal_form;
 mod own_names;
@@ -39,6 +41,7 @@ pub mod wire_version;
 
 pub use any_input::{Bodies, no_input_panics};
 pub use case::CheckFailure;
+pub use defaults::defaults_yield_to_sent_values;
 pub use own_names::errors_use_own_names;
 pub use round_trip::round_trip_is_lossless;
 pub use runner::{Check, CheckError, check_samples, record_count};
@@ -68,7 +71,8 @@ macro_rules! conformance_tests {
 
         $crate::conformance_tests!(@each every_record_serialises round_trip_is_lossless
             updates_touch_only_what_was_sent updates_keep_records_valid errors_use_own_names
-            translation_matches_target_version can_be_seeded no_input_panics);
+            translation_matches_target_version can_be_seeded no_input_panics
+            defaults_yield_to_sent_values);
     };
     (@each $($name:ident)*) => {
         $(

@@ -135,7 +135,7 @@ pub(crate) const fn with_rules(rules: &'static [Rule<Trainee>]) -> ApiVersion {
 
 /// All checks.
 #[cfg(test)]
-pub(crate) const CHECKS: [Check; 8] = [
+pub(crate) const CHECKS: [Check; 9] = [
     crate::every_record_serialises,
     crate::round_trip_is_lossless,
     crate::updates_touch_only_what_was_sent,
@@ -144,6 +144,7 @@ pub(crate) const CHECKS: [Check; 8] = [
     crate::translation_matches_target_version,
     crate::can_be_seeded,
     crate::no_input_panics,
+    crate::defaults_yield_to_sent_values,
 ];
 
 #[cfg(test)]

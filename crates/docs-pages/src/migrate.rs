@@ -291,7 +291,7 @@ async fn answer(
                  body,
              }| {
                 let translation = translate(&body, from, to, &body_kind, context);
-                Outcome::new(&body, translation, to, context.lists, &origin)
+                Outcome::new(&body.value, translation, to, context.lists, &origin)
             },
         );
         let status = if outcome.is_some() {

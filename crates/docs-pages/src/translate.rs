@@ -10,6 +10,7 @@ use actix_web::web::{self, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::body_kind::{Direction, InvalidChoice, Purpose, RecordKind};
 use adapter_kit::problems::{ErrorEntry, Located, UNPROCESSABLE};
+use adapter_kit::read::JsonTree;
 use adapter_kit::{Label, Served, Versions, read};
 use domain::Code;
 use domain::listing::MAX_PER_PAGE;
@@ -76,7 +77,7 @@ async fn answer(
             body_kind,
         } = TranslationRequest::read(&sent, state.versions)?;
         let translation = translate(
-            data,
+            &data,
             from,
             to,
             &body_kind,
@@ -92,21 +93,22 @@ async fn answer(
 }
 
 /// A translation request.
-struct TranslationRequest<'a> {
+struct TranslationRequest {
     from: &'static Served,
     to: &'static Served,
-    data: &'a Value,
+    data: JsonTree,
     body_kind: BodyKind,
 }
 
-impl<'a> TranslationRequest<'a> {
+impl TranslationRequest {
     /// Reads `{"from": ..., "to": ..., "data": ...}`. Reports all problems of the request.
-    fn read(sent: &'a Value, versions: &'static Versions) -> Result<Self, ApiError> {
+    fn read(sent: &JsonTree, versions: &'static Versions) -> Result<Self, ApiError> {
         let mut reading = Reading {
-            sent,
+            sent: &sent.value,
             versions,
             wrong: Vec::new(),
         };
+        let repeated_keys = reading.repeated_keys(&sent.repeated_keys);
         let from = reading.version("from");
         let to = reading.version("to");
         let data = reading.data();
@@ -119,7 +121,10 @@ impl<'a> TranslationRequest<'a> {
             (Some(from), Some(to), Some(data)) if reading.wrong.is_empty() => Ok(Self {
                 from,
                 to,
-                data,
+                data: JsonTree {
+                    value: data.clone(),
+                    repeated_keys,
+                },
                 body_kind,
             }),
             (_, _, _) => Err(ApiError::InvalidTranslationRequest(reading.wrong)),
@@ -136,7 +141,7 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// Adds a problem of a key. Always returns `None`.
-    fn refuse<T>(&mut self, key: &'static str, code: Code, fault: impl Into<String>) -> Option<T> {
+    fn refuse<T>(&mut self, key: &str, code: Code, fault: impl Into<String>) -> Option<T> {
         let located = Some(Located {
             code: code.name(),
             field: key.to_owned(),
@@ -148,6 +153,24 @@ impl<'a> Reading<'a> {
             located,
         });
         None
+    }
+
+    /// Adds a problem for each repeated key of the request. Returns the paths of repeated keys
+    /// within the body to translate.
+    fn repeated_keys(&mut self, paths: &[String]) -> Vec<String> {
+        let mut inner = Vec::new();
+        for path in paths {
+            match path.strip_prefix("data") {
+                Some(list) if list.starts_with('[') => inner.push(list.to_owned()),
+                Some(record) if record.starts_with('.') => {
+                    inner.push(record.trim_start_matches('.').to_owned());
+                }
+                Some(_) | None => {
+                    self.refuse::<()>(path, Code::RepeatedKey, "is sent more than once");
+                }
+            }
+        }
+        inner
     }
 
     /// Returns the value of a key; `None` if it is absent or null.

@@ -40,6 +40,7 @@ macro_rules! required_rules {
 
 pub mod course;
 pub mod dates;
+mod defaults;
 pub mod deferral;
 pub mod degree;
 pub mod diversity;
@@ -51,6 +52,8 @@ pub mod placement;
 pub mod recommendation;
 pub mod required;
 pub mod withdrawal;
+
+pub use defaults::set_defaults;
 
 #[cfg(test)]
 mod testing;
@@ -262,26 +265,36 @@ nested_kinds!([declare]);
 /// in the order of the list.
 pub fn apply<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context: &Context<'_>) {
     for stage in [Stage::Adjust, Stage::Check] {
-        for rule in rules {
-            if rule.stage() != stage || !binds(rule, candidate) {
-                continue;
-            }
-            match rule.run {
-                Run::Adjust(adjust) => adjust(candidate, context),
-                Run::Check(check) | Run::CheckDemanding(check) | Run::CheckNeeding(_, check) => {
-                    for problem in check(candidate, context) {
-                        candidate.report(problem);
-                    }
+        apply_stage(stage, candidate, rules, context);
+    }
+}
+
+/// Runs the rules of one stage, except those that read nested records.
+fn apply_stage<R: Record>(
+    stage: Stage,
+    candidate: &mut Candidate<R>,
+    rules: &[Rule<R>],
+    context: &Context<'_>,
+) {
+    for rule in rules {
+        if rule.stage() != stage || !binds(rule, candidate) {
+            continue;
+        }
+        match rule.run {
+            Run::Adjust(adjust) => adjust(candidate, context),
+            Run::Check(check) | Run::CheckDemanding(check) | Run::CheckNeeding(_, check) => {
+                for problem in check(candidate, context) {
+                    candidate.report(problem);
                 }
-                Run::Require => {
-                    if let Some(field) = rule.required_field()
-                        && R::shown(&candidate.record, field, context.lists) == Value::Null
-                    {
-                        candidate.reject(field, ProblemKind::Blank);
-                    }
-                }
-                Run::CheckNested(_) => {}
             }
+            Run::Require => {
+                if let Some(field) = rule.required_field()
+                    && R::shown(&candidate.record, field, context.lists) == Value::Null
+                {
+                    candidate.reject(field, ProblemKind::Blank);
+                }
+            }
+            Run::CheckNested(_) => {}
         }
     }
 }

@@ -646,7 +646,7 @@ impl<'a> HandlerContext<'a> {
         let comparison = ReplyComparison {
             version: self.version(),
             lists: self.lists,
-            body: &parse_json(body).map_err(ApiError::Malformed)?,
+            body: &parse_json(body).map_err(ApiError::Malformed)?.value,
             stored,
             result,
         };

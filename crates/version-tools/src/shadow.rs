@@ -116,7 +116,7 @@ fn check_body<R: DecidedRecord>(
         direction: Some(Direction::Request),
         purpose,
     };
-    let translation = translate_names(&read::parse_json(body).ok()?, from, to, &kind);
+    let translation = translate_names(&read::parse_json(body).ok()?.value, from, to, &kind);
     let translated = serde_json::to_vec(&translation.data).ok()?;
     let sent = Reader {
         served: to,

@@ -6,14 +6,16 @@
 //! breaks. It uses no stored data: a school or training partner with a well-formed number counts as
 //! known.
 //!
-//! This module works on JSON trees, outside the path of requests for records. The last value of a
-//! repeated key counts.
+//! This module works on JSON trees, outside the path of requests for records. A repeated key is a
+//! problem, and its first value is translated.
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::for_record_kind;
+use adapter_kit::problems::Errors;
+use adapter_kit::read::JsonTree;
 use adapter_kit::versions::Served;
 use chrono::NaiveDate;
-use domain::Lists;
+use domain::{Lists, Path, Problem, ProblemKind};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -65,15 +67,63 @@ pub struct TranslationContext<'a> {
 ///   a rule of both versions is not reported.
 /// - For a reply that the client sends back: values that no request may have. The rules are not
 ///   applied, because the record satisfied them when it was written.
+/// - For each repeated key: a problem.
+///
+/// If `kind` has neither direction nor purpose, and the body has problems both as a request and as a reply, the
+/// translation contains both.
 #[must_use]
 pub fn translate(
-    body: &Value,
+    body: &JsonTree,
     from: &Served,
     to: &Served,
     kind: &BodyKind,
     context: TranslationContext<'_>,
 ) -> Translation {
-    Translator::new(from, to, *kind, Some(context)).run(body)
+    let run = |kind| Translator::new(from, to, kind, Some(context)).run(&body.value);
+    let mut translation = run(*kind);
+    translation.otherwise = other_kind(kind, &translation, from)
+        .map(run)
+        .filter(|other| !other.problems.is_empty())
+        .map(Box::new);
+    let repeated: Vec<Problem> = body
+        .repeated_keys
+        .iter()
+        .map(|path| Problem::at(Path::Key(without_data(path)), ProblemKind::RepeatedKey))
+        .collect();
+    let mut problems = Errors::from_problems(to, context.lists, &repeated).errors;
+    problems.append(&mut translation.problems);
+    translation.problems = problems;
+    translation
+}
+
+/// Returns the kind with the other direction, if the direction was guessed and the translation has
+/// problems.
+fn other_kind(given: &BodyKind, translation: &Translation, from: &Served) -> Option<BodyKind> {
+    if given.direction.is_some() || given.purpose.is_some() || translation.problems.is_empty() {
+        return None;
+    }
+    let record = translation.body_kind.record?;
+    let guessed = translation.body_kind.direction?;
+    let direction = for_record_kind!(record, guess::other_direction(guessed, from))?;
+    Some(BodyKind {
+        direction: Some(direction),
+        ..*given
+    })
+}
+
+/// Returns a path without `data` around a body.
+fn without_data(path: &str) -> String {
+    let (index, inner) = match path.find(']') {
+        Some(end) if path.starts_with('[') => path.split_at(end + 1),
+        Some(_) | None => ("", path),
+    };
+    let inner = inner.strip_prefix('.').unwrap_or(inner);
+    let inner = match inner.strip_prefix("data") {
+        Some(record) if record.starts_with('[') => return format!("{index}{record}"),
+        Some(record) => record.strip_prefix('.').unwrap_or(inner),
+        None => inner,
+    };
+    join(index, inner)
 }
 
 /// Translates the names in a body without evaluating the result.
@@ -160,13 +210,13 @@ impl<'a> Translator<'a> {
         Value::Object(whole)
     }
 
-    /// Translates an entry of a list in a reply: a record, or an object that contains one.
+    /// Translates an entry of a list: a record, or an object of a reply that contains one.
     fn entry(&mut self, entry: &Value, at: &str) -> Value {
         let Some(object) = entry.as_object() else {
             return entry.clone();
         };
         let Some(holder) = HOLDERS.into_iter().find(|name| object.contains_key(*name)) else {
-            return self.record(object, Some(Direction::Reply), at);
+            return self.record(object, None, at);
         };
         let mut whole = object.clone();
         if let Some(record) = object.get(holder).and_then(Value::as_object) {

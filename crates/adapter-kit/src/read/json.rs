@@ -28,6 +28,16 @@ pub(super) trait Target<'de>: Sized {
     /// Converts a scalar.
     fn scalar(self, value: Scalar<'de>) -> Self::Output;
 
+    /// Converts a boolean.
+    fn boolean(self, _: bool) -> Self::Output {
+        self.scalar(Scalar::Other)
+    }
+
+    /// Converts a number with a fraction or an exponent.
+    fn fraction(self, _: f64) -> Self::Output {
+        self.scalar(Scalar::Other)
+    }
+
     /// Reads an array to its end. The default skips its elements.
     fn array<A: SeqAccess<'de>>(
         self,
@@ -168,8 +178,8 @@ impl<'de, T: Target<'de>> Visitor<'de> for At<T> {
         Ok(self.target.scalar(Scalar::Null))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(self.target.scalar(Scalar::Other))
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(self.target.boolean(value))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
@@ -180,8 +190,8 @@ impl<'de, T: Target<'de>> Visitor<'de> for At<T> {
         Ok(self.target.scalar(Scalar::Integer(number.into())))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(self.target.scalar(Scalar::Other))
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(self.target.fraction(value))
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {

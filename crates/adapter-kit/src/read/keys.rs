@@ -49,6 +49,11 @@ impl Keys {
         is_new
     }
 
+    /// Returns the repeated keys, each once.
+    pub(super) fn into_repeated(self) -> Vec<String> {
+        self.repeated
+    }
+
     /// Adds an unknown name. Computes the hint only if the name is reported.
     pub(super) fn add_unknown(&mut self, key: &str, hint: impl Fn(&str) -> NameHint) {
         self.add_known(key);

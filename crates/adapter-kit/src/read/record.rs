@@ -24,8 +24,8 @@ use crate::wire::WireRecord;
 /// The handling of nested lists and of fields without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NestedLists {
-    /// For a body that creates a record: reads nested lists, and sets fields without a key to the
-    /// default of the version.
+    /// For a body that creates a record: reads nested lists, and lists the defaults of fields
+    /// without a key.
     #[default]
     Read,
     /// For a body that changes a record: ignores nested lists with a notice, because their records
@@ -382,7 +382,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             }
         }
         if self.reader.nested == NestedLists::Read {
-            self.set_defaults();
+            self.list_defaults();
         }
         self.keys.report(
             &mut self.sent.problems,
@@ -411,15 +411,13 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             && alone.changes.requested(field) == self.sent.changes.requested(field)
     }
 
-    /// Sets the fields without a key to their defaults.
-    fn set_defaults(&mut self) {
+    /// Lists the defaults of fields without a key.
+    fn list_defaults(&mut self) {
         for input in R::inputs(self.reader.served.version).entries {
             if let Some(default) = input.default
                 && !self.seen.contains(input.field)
             {
-                self.sent
-                    .changes
-                    .set(input.field, Input::Text(Cow::Borrowed(default)));
+                self.sent.defaults.push((input.field, default));
             }
         }
     }

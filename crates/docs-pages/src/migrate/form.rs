@@ -1,14 +1,15 @@
 //! The form: its input, the request that it describes, and its faults.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::LazyLock;
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::read::JsonTree;
 use adapter_kit::wire::WireNested;
 use adapter_kit::{ApiVersion, Label, Served, Versions, read};
 use domain::for_each_nested;
 use domain::values::text::is_absent;
-use serde_json::Value;
 use version_tools::translate::BodyKind;
 
 use super::example;
@@ -123,6 +124,8 @@ pub(super) enum FormField {
 }
 
 impl FormField {
+    const ALL: [Self; 4] = [Self::From, Self::To, Self::Kind, Self::Body];
+
     /// Returns the name of the field, which is also its identifier on the page.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -146,7 +149,7 @@ pub(super) struct TranslationRequest {
     pub(super) from: &'static Served,
     pub(super) to: &'static Served,
     pub(super) body_kind: BodyKind,
-    pub(super) body: Value,
+    pub(super) body: JsonTree,
 }
 
 /// The form with the reader's input.
@@ -158,12 +161,26 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Reads an encoded form or query.
+    /// Reads an encoded form or query. Adds a fault for each field that is sent more than once, and
+    /// keeps its first value.
     pub(super) fn read(encoded: &[u8]) -> Self {
-        Self {
-            fields: form_urlencoded::parse(encoded).into_owned().collect(),
-            faults: BTreeMap::new(),
+        let mut form = Self::default();
+        for (name, value) in form_urlencoded::parse(encoded).into_owned() {
+            match form.fields.entry(name) {
+                Entry::Vacant(entry) => {
+                    entry.insert(value);
+                }
+                Entry::Occupied(entry) => {
+                    let name = entry.key();
+                    let mut fields = FormField::ALL.into_iter();
+                    if let Some(field) = fields.find(|field| field.name() == name) {
+                        let fault = format!("The field {name} is sent more than once");
+                        form.faults.insert(field, fault);
+                    }
+                }
+            }
         }
+        form
     }
 
     /// Returns an empty form with a fault.
@@ -208,8 +225,8 @@ impl Form {
         self.value(field).parse().ok()
     }
 
-    /// Returns the request that the form describes. If fields are invalid, adds their faults to the
-    /// form and returns `None`.
+    /// Returns the request that the form describes. If fields are invalid or repeated, adds their
+    /// faults to the form and returns `None`.
     pub(super) fn translation_request(
         &mut self,
         versions: &'static Versions,
@@ -231,6 +248,9 @@ impl Form {
             .body()
             .map_err(|fault| self.faults.insert(FormField::Body, fault))
             .ok();
+        if !self.faults.is_empty() {
+            return None;
+        }
         Some(TranslationRequest {
             from: from?,
             to: to?,
@@ -259,7 +279,7 @@ impl Form {
     }
 
     /// Parses the body. `Err` is the fault of the field.
-    fn body(&self) -> Result<Value, String> {
+    fn body(&self) -> Result<JsonTree, String> {
         let text = self.value(FormField::Body);
         if is_absent(text) {
             return Err("Enter a body".to_owned());

@@ -362,6 +362,7 @@ mod tests {
                 }),
             }],
             notices: Vec::new(),
+            otherwise: None,
         }
     }
 

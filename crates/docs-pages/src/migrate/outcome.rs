@@ -25,6 +25,8 @@ pub(super) struct Outcome {
     pub(super) from: Label,
     pub(super) to: Label,
     pub(super) taken_for: Option<String>,
+    /// The other kind that the body could have; present if it has problems as both.
+    pub(super) otherwise: Option<Otherwise>,
     pub(super) old: Marked,
     pub(super) new: Marked,
     pub(super) plain: String,
@@ -37,6 +39,12 @@ pub(super) struct Outcome {
     pub(super) notices: Rows<Noticed>,
     /// The command that lets the target version check the body; `None` for a response.
     pub(super) check: Option<String>,
+}
+
+/// The result for the other kind of body.
+pub(super) struct Otherwise {
+    pub(super) taken_for: String,
+    pub(super) problems: Rows<Problem>,
 }
 
 /// The first rows of findings, and the total number.
@@ -114,13 +122,19 @@ impl Outcome {
         origin: &str,
     ) -> Self {
         let (old, new) = marked::sides(sent, &translation);
-        let mut problems = ProblemRows {
+        let mut rows = ProblemRows {
             to,
             lists,
             notices: &translation.notices,
             listed: BTreeSet::new(),
         };
-        let problems = Rows::new(translation.problems, |problem| problems.row(problem));
+        let problems = Rows::new(translation.problems, |problem| rows.row(problem));
+        let otherwise = translation.otherwise.and_then(|other| {
+            Some(Otherwise {
+                taken_for: taken_for(&other.body_kind)?,
+                problems: Rows::new(other.problems, |problem| rows.row(problem)),
+            })
+        });
         let is_in_problem = |notice: &Finding| {
             let mut rows = problems.rows.iter();
             notice.ended.is_some() && rows.any(|problem| problem.field == notice.path)
@@ -134,6 +148,7 @@ impl Outcome {
             from: translation.from,
             to: translation.to,
             taken_for: taken_for(&translation.body_kind),
+            otherwise,
             check: check_command(origin, to.version, translation.body_kind),
             old,
             new,

@@ -8,7 +8,7 @@ use crate::records::candidate::Candidate;
 use crate::records::context::Context;
 use crate::records::record::Record;
 use crate::records::trainee::{Trainee, TraineeField};
-use crate::rules::{Rule, apply, apply_nested};
+use crate::rules::{Rule, apply, apply_nested, set_defaults};
 
 /// The result of an accepted command.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub struct CreationContext<'a> {
 pub(super) fn decide<R: Record>(
     owner: R::Owner,
     stored: Option<&R>,
-    sent: ParsedRecord<R>,
+    mut sent: ParsedRecord<R>,
     rules: &[Rule<R>],
     context: &Context<'_>,
 ) -> Result<Decision<R>, Vec<Problem>> {
@@ -44,6 +44,7 @@ pub(super) fn decide<R: Record>(
         Some((record, nested)) => (Some(record), nested),
         None => (None, R::Nested::default()),
     };
+    set_defaults(&mut sent, &owner, rules, context);
     let mut candidate = Candidate::new(owner, stored, sent, context);
     apply(&mut candidate, rules, context);
     apply_nested(&mut candidate, &nested, rules, context);

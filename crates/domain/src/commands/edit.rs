@@ -10,7 +10,7 @@ use crate::records::candidate::Candidate;
 use crate::records::context::Context;
 use crate::records::record::Record;
 use crate::records::trainee::{NestedRecord, NestedRecords, Sent, Trainee};
-use crate::rules::{Rule, Rules, apply, apply_nested};
+use crate::rules::{Rule, Rules, apply, apply_nested, set_defaults};
 use crate::{for_each_nested, nested_kinds};
 
 /// A record that requests can create and update.
@@ -119,6 +119,7 @@ pub fn create(
     creation: &CreationContext<'_>,
 ) -> Result<Decision<Trainee>, Vec<Problem>> {
     let mut sent_nested = std::mem::take(&mut sent.nested);
+    set_defaults(&mut sent, &(), rules.trainee, context);
     let mut candidate = Candidate::new((), None, sent, context);
     apply(&mut candidate, rules.trainee, context);
     let mut creator = NestedCreator {

@@ -9,6 +9,9 @@ use crate::records::record::{Changes as _, NestedLists, Record};
 pub struct ParsedRecord<R: Record> {
     /// The parsed changes.
     pub changes: R::Changes,
+    /// The defaults of fields without a key in a new record. Commands apply those of fields that
+    /// no sent value decides.
+    pub defaults: Vec<(R::Field, &'static str)>,
     /// The nested records.
     pub nested: <R::Nested as NestedLists>::Parsed,
     /// The problems found while parsing.
@@ -55,6 +58,7 @@ impl<R: Record> Default for ParsedRecord<R> {
     fn default() -> Self {
         Self {
             changes: R::Changes::default(),
+            defaults: Vec::new(),
             nested: Default::default(),
             problems: Vec::new(),
             unread: FieldSet::new(),

@@ -4,6 +4,9 @@ use trainee_file::{FileFault, FileRows, Limits, Row as FileRow};
 
 use super::{ImportError, RowProblem};
 
+/// A row: its first line, and its cells or the problem of the row.
+type Row = (u64, Result<Vec<String>, RowProblem>);
+
 /// A file whose header row has been read.
 pub(super) struct Table<'a> {
     rows: FileRows<'a>,
@@ -58,9 +61,7 @@ impl<'a> Table<'a> {
     }
 
     /// The next row: its first line, and its cells in the order of the requested columns.
-    pub(super) fn next(
-        &mut self,
-    ) -> Result<Option<(u64, Result<Vec<String>, RowProblem>)>, ImportError> {
+    pub(super) fn next(&mut self) -> Result<Option<Row>, ImportError> {
         if self.is_over {
             return Ok(None);
         }

@@ -70,6 +70,28 @@ fn whole_translation_is_printed_as_json_on_request() {
 }
 
 #[test]
+fn repeated_keys_and_both_kinds_of_a_body_are_reported() {
+    let place = Workplace::new();
+    let file = place.write(
+        "body.json",
+        r#"{"data": {"sex": "10", "sex": "11", "training_route": "02"}}"#,
+    );
+    let ended = place.run(&PAIR, Some(&file));
+    assert_eq!(ended.status(), 1);
+    for told in [
+        "problem: sex is sent more than once (repeated_key at sex)\n",
+        "read as a request, but can also be a reply; give --direction\n",
+        "as a reply: problem: training_route \"02\" is not in the list",
+    ] {
+        assert!(
+            ended.stderr().contains(told),
+            "{told} in {}",
+            ended.stderr()
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_named() {
     let place = Workplace::new();
     let file = place.write("bodies.ndjson", "{}\n{\n");

@@ -68,12 +68,26 @@ impl RepairChoices {
 
     /// Whether a repair is accepted: by its name, or by the order of day and month.
     pub(crate) fn accepts(&self, name: &str, repair: &Repair) -> bool {
-        let by_order = match repair.kind {
-            Mangled::DayFirst => self.date_order == Some(DateOrder::DayFirst),
-            Mangled::MonthFirst => self.date_order == Some(DateOrder::MonthFirst),
-            _ => false,
+        let needed = match repair.kind {
+            Mangled::DayFirst => Some(DateOrder::DayFirst),
+            Mangled::MonthFirst => Some(DateOrder::MonthFirst),
+            Mangled::LostZeros
+            | Mangled::Decimals
+            | Mangled::ScientificNotation
+            | Mangled::LostDigits
+            | Mangled::YearFirst
+            | Mangled::MixedDates
+            | Mangled::UndecidedDates
+            | Mangled::MonthNames
+            | Mangled::DayNumbers
+            | Mangled::DatesOfYears
+            | Mangled::CodeNames
+            | Mangled::TextFormulas
+            | Mangled::Formulas
+            | Mangled::ErrorValues => None,
         };
-        by_order || self.accepted.iter().any(|accepted| accepted == name)
+        needed.is_some() && needed == self.date_order
+            || self.accepted.iter().any(|accepted| accepted == name)
     }
 }
 

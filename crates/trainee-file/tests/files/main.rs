@@ -119,6 +119,12 @@ fn columns(table: &Table) -> Vec<Column> {
     table.header.iter().map(recognise).collect()
 }
 
+/// The date that counts as today.
+const TODAY: NaiveDate = match NaiveDate::from_ymd_opt(2026, 11, 28) {
+    Some(date) => date,
+    None => NaiveDate::MIN,
+};
+
 /// What reading and repairing a file comes to, as text.
 fn outcome(bytes: &[u8]) -> String {
     outcome_with(bytes, None)
@@ -127,7 +133,7 @@ fn outcome(bytes: &[u8]) -> String {
 /// Like [`outcome`], with an order of day and month that the person has chosen.
 fn outcome_with(bytes: &[u8], date_order: Option<DateOrder>) -> String {
     let context = RepairContext {
-        today: NaiveDate::from_ymd_opt(2026, 11, 28).unwrap(),
+        today: TODAY,
         date_order,
     };
     let mut table = match Table::read(bytes) {

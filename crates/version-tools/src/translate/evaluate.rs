@@ -9,16 +9,20 @@ use adapter_kit::problems::{ErrorEntry, Errors, warning};
 use adapter_kit::read::{Malformed, NestedLists, Reader, UnknownNames, lacks_data};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
+use chrono::NaiveDate;
 use domain::ended_codes::EndedCode;
 use domain::fields::field::Codes;
 use domain::problem::NoticeKind;
 use domain::records::organisations::{Organisations, School, is_reserved_urn, is_urn};
+use domain::records::record::Changes as _;
 use domain::records::trainee::Sent;
+use domain::rules::set_defaults;
 use domain::{
-    Candidate, Context, Deferral, NestedRecord, NestedRecords, Notice, ParsedRecord, Path, Problem,
-    ProblemKind, Recommendation, State, Trainee, Withdrawal, for_each_nested, nested_kinds,
+    Candidate, Context, Deferral, Lists, NestedRecord, NestedRecords, Notice, ParsedRecord, Path,
+    Problem, ProblemKind, Recommendation, State, Trainee, Withdrawal, for_each_nested,
+    nested_kinds,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::findings::Finding;
 use super::{TranslationContext, guess, partial_update};
@@ -108,12 +112,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     if direction == Direction::Request && lacks_data(&sent) {
         return refused(sent.problems.get(..1).unwrap_or_default());
     }
-    let organisations = Organisations {
-        schools: distinct(R::schools(&sent)),
-        no_schools_loaded: true,
-        no_training_partners_loaded: true,
-        ..Organisations::default()
-    };
+    let organisations = known_organisations(&sent);
     let context = Context {
         today,
         lists,
@@ -183,6 +182,45 @@ fn read<R: EvaluatedRecord>(
         nested,
     }
     .read(&body)
+}
+
+/// Returns the organisations in a request, which count as known.
+fn known_organisations<R: EvaluatedRecord>(sent: &ParsedRecord<R>) -> Organisations {
+    Organisations {
+        schools: distinct(R::schools(sent)),
+        no_schools_loaded: true,
+        no_training_partners_loaded: true,
+        ..Organisations::default()
+    }
+}
+
+/// Returns the defaults that the version sets in a record that `data` creates.
+pub(super) fn applied_defaults<R: EvaluatedRecord>(
+    data: &Map<String, Value>,
+    served: &Served,
+    lists: &Lists,
+) -> Vec<(R::Field, &'static str)> {
+    let data = Value::Object(data.clone());
+    let Ok(mut sent) = read::<R>(&data, served, NestedLists::Read) else {
+        return Vec::new();
+    };
+    let organisations = known_organisations(&sent);
+    let context = Context {
+        // No adjustment reads the date.
+        today: NaiveDate::default(),
+        lists,
+        accepted_codes: &served.version.accepted_codes,
+        organisations: &organisations,
+    };
+    let mut defaults = sent.defaults.clone();
+    set_defaults(
+        &mut sent,
+        &R::Owner::default(),
+        R::rules(served.version),
+        &context,
+    );
+    defaults.retain(|(field, _)| sent.changes.requested(*field).is_some());
+    defaults
 }
 
 /// Removes schools with a duplicate URN.

@@ -32,6 +32,10 @@ pub struct Translation {
     pub problems: Vec<ErrorEntry>,
     /// Further notes for the client.
     pub notices: Vec<Finding>,
+    /// The translation of the body as a reply if it was read as a request, or as a request if it was
+    /// read as a reply. Present if the caller gave no direction and the body has problems as both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<Box<Translation>>,
 }
 
 impl Translation {
@@ -45,6 +49,7 @@ impl Translation {
             lost: Vec::new(),
             problems: Vec::new(),
             notices: Vec::new(),
+            otherwise: None,
         }
     }
 

@@ -11,8 +11,8 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
 use adapter_kit::wire::WireNested as _;
 use domain::{
-    Deferral, Kind, Recommendation, RecordField as _, Rule, Trainee, TraineeField, Withdrawal,
-    for_nested_list, nested_kinds,
+    Deferral, Kind, Lists, Recommendation, RecordField as _, Rule, Trainee, TraineeField,
+    Withdrawal, for_nested_list, nested_kinds,
 };
 use serde_json::{Map, Value};
 
@@ -214,7 +214,11 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
         }
     }
     if position.direction == Direction::Request && is_whole::<R>(translator, &gathered, position) {
-        add_defaults::<R>(from, to, &cells, &mut gathered);
+        let lists = match translator.context {
+            Some(context) => context.lists,
+            None => Lists::embedded(),
+        };
+        add_defaults::<R>(from, to, lists, record, &cells, &mut gathered);
     }
     for name in gathered.incomplete() {
         let message = format!("{name} needs all of its values, but the body has only some of them");
@@ -283,17 +287,25 @@ fn is_whole<R: TranslatedRecord>(
 }
 
 /// Adds the old default of absent keys where the defaults of the two versions differ, so that the
-/// target version stores the same values as the source version.
+/// target version stores the same values as the source version. Adds null if the source version
+/// sets no default.
 fn add_defaults<R: TranslatedRecord>(
     from: &Served,
     to: &Served,
+    lists: &Lists,
+    record: &Map<String, Value>,
     cells: &[Cell],
     gathered: &mut Gathered,
 ) {
+    let inputs = R::inputs(from.version).entries;
+    let applied = if inputs.iter().any(|input| input.default.is_some()) {
+        evaluate::applied_defaults::<R>(record, from, lists)
+    } else {
+        Vec::new()
+    };
     for after in R::inputs(to.version).entries {
         let before = R::inputs(from.version).find_by_field(after.field);
-        let default = before.and_then(|before| before.default);
-        if default == after.default || after.part.is_some() {
+        if before.and_then(|before| before.default) == after.default || after.part.is_some() {
             continue;
         }
         match cells
@@ -306,10 +318,13 @@ fn add_defaults<R: TranslatedRecord>(
             }
             Some(_) => {}
             None => {
+                let default = applied.iter().find(|(field, _)| *field == after.field);
                 let codes = after.field.info().codes;
-                let value = default.map_or(Value::Null, |default| {
-                    Value::from(to.version.wire.written_in(codes, default))
-                });
+                let value = match default {
+                    Some((_, default)) => Value::from(to.version.wire.written_in(codes, default)),
+                    None if after.default.is_some() => Value::Null,
+                    None => continue,
+                };
                 gathered.add(after.name, None, value);
             }
         }

@@ -67,7 +67,7 @@ fn translated(body: &Value, older_first: bool, body_kind: &BodyKind) -> Translat
         (newer, older)
     };
     translate(
-        body,
+        &body.clone().into(),
         from,
         to,
         body_kind,
@@ -278,7 +278,7 @@ fn rule_with_added_exception_is_not_reported_for_update() {
             lists: Lists::embedded(),
         };
         let update = json!({"data": {"training_route": "11"}});
-        translate(&update, from, to, &BodyKind::default(), context)
+        translate(&update.into(), from, to, &BodyKind::default(), context)
             .notices
             .len()
     };
@@ -354,6 +354,104 @@ fn record_kind_is_guessed_from_keys() {
             (body_kind.record, body_kind.direction),
             (Some(kind), Some(direction)),
             "{body}"
+        );
+    }
+}
+
+#[test]
+fn body_without_identifier_or_state_is_a_request() {
+    for (body, direction) in [
+        (
+            json!({"word": "w", "planned_end": "2027-07-16"}),
+            Direction::Request,
+        ),
+        (json!({"placements": [], "degrees": []}), Direction::Request),
+        (json!([{"data": {"word": "w"}}]), Direction::Request),
+        (json!({"data": [{"email": "a@b.cd"}]}), Direction::Request),
+        (json!({"data": {"trainee_id": "x"}}), Direction::Reply),
+        (json!({"data": [{"trainee_id": "x"}]}), Direction::Reply),
+        (json!({"data": {"topic": "100485"}}), Direction::Request),
+    ] {
+        let translation = onwards(&body);
+        assert_eq!(translation.body_kind.direction, Some(direction), "{body}");
+        let given = translated(
+            &body,
+            true,
+            &BodyKind {
+                direction: Some(Direction::Reply),
+                ..BodyKind::default()
+            },
+        );
+        assert_eq!(given.body_kind.direction, Some(Direction::Reply), "{body}");
+        assert_eq!(given.otherwise, None, "{body}");
+    }
+}
+
+#[test]
+fn body_refused_as_both_kinds_has_both_results() {
+    let both = onwards(&json!({"data": {"course_subject_1": "0"}}));
+    let otherwise = both.otherwise.as_deref().unwrap();
+    assert_eq!(
+        (both.body_kind.direction, otherwise.body_kind.direction),
+        (Some(Direction::Request), Some(Direction::Reply))
+    );
+    assert_eq!(codes(&both), [("unknown_code", "course_subject_1")]);
+    assert_eq!(codes(otherwise), [("unknown_code", "course_subject_1")]);
+    for body in [
+        json!({"data": {"email": null}}),
+        json!({"data": {"email": "a@b.cd"}}),
+        json!({"defer_date": "x"}),
+    ] {
+        assert_eq!(onwards(&body).otherwise, None, "{body}");
+    }
+}
+
+#[test]
+fn repeated_key_is_a_problem_and_its_first_value_counts() {
+    for (body, paths) in [
+        (r#"{"email": "a@b.cd", "email": "b@b.cd"}"#, vec!["email"]),
+        (
+            r#"{"data": {"email": "a@b.cd", "email": "b@b.cd", "degrees": [{"topic": 1, "topic": 2}]}, "data": 1}"#,
+            vec!["degrees[0].topic", "email", "data"],
+        ),
+        (
+            r#"[{"data": {"email": "a@b.cd", "email": 1}}, {"email": "a@b.cd", "email": 1}]"#,
+            vec!["[0].email", "[1].email"],
+        ),
+        (
+            r#"{"data": [{"email": "a@b.cd", "email": 1}]}"#,
+            vec!["[0].email"],
+        ),
+    ] {
+        let versions = versions();
+        let [from, to]: [&Served; 2] = versions.iter().collect::<Vec<_>>().try_into().unwrap();
+        let context = TranslationContext {
+            today: TODAY,
+            lists: Lists::embedded(),
+        };
+        let body = adapter_kit::read::parse_json(body.as_bytes()).unwrap();
+        let kind = BodyKind {
+            purpose: Some(Purpose::Update),
+            ..BodyKind::default()
+        };
+        let translation = translate(&body, from, to, &kind, context);
+        let repeated: Vec<_> = codes(&translation)
+            .into_iter()
+            .filter(|(code, _)| *code == "repeated_key")
+            .map(|(_, path)| path)
+            .collect();
+        assert_eq!(repeated, paths);
+        assert!(
+            translation.problems[0]
+                .message
+                .ends_with("is sent more than once"),
+            "{}",
+            translation.problems[0].message
+        );
+        let text = translation.data.to_string();
+        assert!(
+            text.contains("a@b.cd") && !text.contains("b@b.cd"),
+            "{text}"
         );
     }
 }

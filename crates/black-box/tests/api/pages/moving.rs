@@ -270,6 +270,44 @@ fn problems_are_explained_by_stricter_rules() {
 }
 
 #[test]
+fn repeated_keys_and_fields_are_named() {
+    let register = Register::start();
+    let body = "{\"data\": {\"email\": \"a@example.org\", \"email\": \"b@example.org\"}}";
+    let page = result(&register, "update", body);
+    assert!(
+        section(&page, "problems")
+            .unwrap()
+            .contains("email is sent more than once"),
+        "{page}"
+    );
+    let (oldest, newest) = oldest_and_newest();
+    let page = register
+        .request("POST", &move_page(oldest.label, newest.label))
+        .bytes("kind=create&kind=update&body={}")
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .page();
+    let page = page.is(422).text;
+    assert!(
+        page.contains("The field kind is sent more than once"),
+        "{page}"
+    );
+}
+
+#[test]
+fn body_refused_as_request_and_as_response_has_both_results() {
+    let register = Register::start();
+    let page = result(&register, "detect", BODY_WITH_ENDED_CODE);
+    assert!(
+        page.contains("It can also be a response with a trainee"),
+        "{page}"
+    );
+    let other = section(&page, "otherwise").unwrap();
+    assert!(other.contains("<code>training_route</code>"), "{other}");
+    let page = result(&register, "update", BODY_WITH_ENDED_CODE);
+    assert_eq!(section(&page, "otherwise"), None);
+}
+
+#[test]
 fn accepted_codes_are_listed_once_and_long_lists_are_linked() {
     let register = Register::start();
     let (_, newest) = oldest_and_newest();

@@ -87,9 +87,12 @@ const CELLS: &[(&str, &str, Outcome)] = &[
     ("degrees.1.graduation_year", "August", Refused),
 ];
 
+/// A form: its name, the function that writes a file in it, and the outcome.
+type NamedForm = (&'static str, fn(&str) -> Vec<u8>, Outcome);
+
 /// Files that differ from a valid one in their form: a name, how the text becomes the file, and the
 /// outcome.
-const FORMS: &[(&str, fn(&str) -> Vec<u8>, Outcome)] = &[
+const FORMS: &[NamedForm] = &[
     ("mark", |text| format!("\u{feff}{text}").into(), Registered),
     (
         "semicolons",

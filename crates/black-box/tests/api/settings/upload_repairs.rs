@@ -126,8 +126,11 @@ fn each_repaired_cell_is_shown_before_it_is_stored() {
     }
 }
 
+/// Columns of a file: their names and their cells.
+type Columns = &'static [(&'static str, &'static [&'static str])];
+
 /// Files that only the person can decide: the columns with their texts, and the question.
-const UNDECIDED: &[(&[(&str, &[&str])], &str)] = &[
+const UNDECIDED: &[(Columns, &str)] = &[
     (
         &[("itt_start_date", &["9/1/2026"])],
         "does not show whether its dates begin with the day or with the month",

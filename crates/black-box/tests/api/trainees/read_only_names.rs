@@ -416,6 +416,23 @@ fn repeated_request_and_batch_item_get_the_same_warning() {
         for _ in 0..2 {
             assert_eq!(send().warnings(), [warning.as_str()]);
         }
+        let body: Value = body.with(F::last_name, "Other").into();
+        let item = json!({ "idempotency_key": "item", "data": body["data"] });
+        let batch = |prefer: &str| {
+            let request = api.request("POST", "/trainees/batch");
+            let request = request.json(json!([item]));
+            let reply = request.header("Prefer", prefer).send().is(200);
+            reply.data()[0].clone()
+        };
+        assert_eq!(batch("handling=strict")["status"], 422);
+        for _ in 0..2 {
+            let result = batch("handling=lenient");
+            assert_eq!(result["status"], 201);
+            assert_eq!(
+                result["warnings"],
+                json!([format!("trn is ignored: it {NO_INPUT}")])
+            );
+        }
     });
 }
 

@@ -52,3 +52,8 @@ fn every_version_can_be_seeded() {
 fn no_input_panics_in_any_version() {
     run(conformance::no_input_panics);
 }
+
+#[test]
+fn defaults_of_every_version_yield_to_sent_values() {
+    run(conformance::defaults_yield_to_sent_values);
+}

@@ -329,6 +329,53 @@ fn malformed_question_is_rejected_with_every_key() {
 }
 
 #[test]
+fn repeated_keys_of_body_and_request_are_named() {
+    let developer = Developer::new();
+    let post = |text: &str| {
+        let request = developer.request("POST").bytes(text);
+        request.header("Content-Type", "application/json").send()
+    };
+    let translation = post(
+        r#"{"from": "v2025.0", "to": "v2026.1", "data": {"data": {"sex": "10", "sex": "11",
+            "degrees_attributes": [{"grade": "First-class honours", "grade": "Pass"}]}}}"#,
+    )
+    .is(200)
+    .body;
+    let repeated: Vec<_> = problems(&translation)
+        .into_iter()
+        .filter(|(code, _)| *code == "repeated_key")
+        .collect();
+    assert_eq!(
+        repeated,
+        [
+            ("repeated_key", "degrees_attributes[0].grade"),
+            ("repeated_key", "sex")
+        ]
+    );
+    assert_eq!(translation["data"]["data"]["sex"], "10");
+    post(r#"{"from": "v2025.0", "from": "v2026.0", "to": "v2026.1", "data": {}, "data": {}}"#)
+        .problems(&["from", "data"]);
+}
+
+#[test]
+fn body_with_names_of_replies_is_read_as_a_request() {
+    let developer = Developer::new();
+    for name in ["degrees", "placements", "trn", "expected_end_date"] {
+        let body = json!({ "data": { name: null, "email": "unknown" } });
+        let translation = developer.translate("v2025.0", "v2026.1", body);
+        assert_eq!(translation["direction"], "request", "{name}");
+        assert_eq!(problems(&translation), [("not_email", "email")]);
+    }
+    let body = json!({ "data": { "sex": "x" } });
+    let translation = developer.translate("v2025.0", "v2026.1", body);
+    assert_eq!(translation["otherwise"]["direction"], "reply");
+    assert_eq!(
+        translation["otherwise"]["problems"],
+        translation["problems"]
+    );
+}
+
+#[test]
 fn bodies_are_bounded_and_must_be_json() {
     let developer = Developer::new();
     let post = |body: Vec<u8>| {

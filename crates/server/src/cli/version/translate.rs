@@ -4,12 +4,12 @@ use std::io::Read as _;
 use std::{fs, io};
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::read::JsonTree;
 use adapter_kit::{Served, UnknownVersion, read};
 use chrono::{NaiveDate, Utc};
 use clap::Args;
 use domain::Lists;
 use serde::Serialize;
-use serde_json::Value;
 use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
 
 use super::super::CommandError;
@@ -120,7 +120,7 @@ type Located<T> = (Option<usize>, T);
 
 /// Parses one body, or one body per line. `Err` is the first syntax error, with its line if the
 /// text has one body per line.
-fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> {
+fn bodies(text: &[u8]) -> Result<Vec<Located<JsonTree>>, Located<read::Malformed>> {
     let whole = match read::parse_json(text) {
         Ok(body) => return Ok(vec![(None, body)]),
         Err(malformed) => malformed,
@@ -176,7 +176,19 @@ fn report(translation: &Translation) -> Vec<String> {
         .notices
         .iter()
         .map(|notice| format!("notice: {}: {}", notice.path, notice.message));
-    renamed.chain(lost).chain(problems).chain(notices).collect()
+    let mut lines: Vec<String> = renamed.chain(lost).chain(problems).chain(notices).collect();
+    if let Some(other) = &translation.otherwise
+        && let (Some(first), Some(second)) =
+            (translation.body_kind.direction, other.body_kind.direction)
+    {
+        let (first, second) = (first.name(), second.name());
+        lines.push(format!(
+            "read as a {first}, but can also be a {second}; give --direction"
+        ));
+        let other = report(other);
+        lines.extend(other.iter().map(|line| format!("as a {second}: {line}")));
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -190,12 +202,15 @@ mod tests {
         let read = |text: &str| bodies(text.as_bytes());
         assert_eq!(
             read(" {\n\"data\": 1}\n").unwrap(),
-            [(None, json!({"data": 1}))]
+            [(None, json!({"data": 1}).into())]
         );
-        assert_eq!(read("[{}, {}]").unwrap(), [(None, json!([{}, {}]))]);
+        assert_eq!(read("[{}, {}]").unwrap(), [(None, json!([{}, {}]).into())]);
         assert_eq!(
             read("{}\n\r\n{\"a\": 1}\n").unwrap(),
-            [(Some(1), json!({})), (Some(3), json!({"a": 1}))]
+            [
+                (Some(1), json!({}).into()),
+                (Some(3), json!({"a": 1}).into())
+            ]
         );
         assert_eq!(read("{}\n\n{\n").unwrap_err().0, Some(3));
         assert_eq!(read("{\n\"data\": \n").unwrap_err().0, None);
