@@ -283,6 +283,18 @@ impl ApiResponse {
         self.with_warnings(values.into_iter().chain(names))
     }
 
+    /// Returns the texts of the warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        let headers = self.headers.iter();
+        let values = headers.filter(|(name, _)| name == WARNING.as_str());
+        values.map(|(_, value)| {
+            let text = value
+                .split_once('"')
+                .map_or(value.as_str(), |(_, text)| text);
+            text.trim_end_matches('"')
+        })
+    }
+
     /// Adds warnings until the reply has [`MAX_WARNINGS`]. A text must have no quotes and no line
     /// breaks.
     #[must_use]

@@ -339,8 +339,12 @@ fn read_cell(
     codes: &dyn Codes,
     dates: &dates::FileDates,
 ) -> Option<(Mangled, String)> {
+    // What a formula shows can be changed too, but a text does not lose digits.
     if let Some(inner) = formulas::read_text_formula(text) {
-        return Some((Mangled::TextFormulas, inner));
+        return match read_cell(&inner, column, codes, dates) {
+            Some((Mangled::LostDigits, _)) | None => Some((Mangled::TextFormulas, inner)),
+            changed @ Some(_) => changed,
+        };
     }
     if let Some(kind) = formulas::find_kind(text) {
         return Some((kind, String::new()));

@@ -8,7 +8,7 @@ use std::io::Write as _;
 
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_TYPE, WARNING};
+use actix_web::http::header::CONTENT_TYPE;
 use adapter_kit::read::BatchItem;
 use adapter_kit::{Endpoint, ProblemForm};
 use futures_util::stream::{self, StreamExt as _};
@@ -306,9 +306,7 @@ impl ItemReply {
                 .iter()
                 .filter(move |(header, _)| header == name)
         };
-        let warnings = values(WARNING.as_str())
-            .map(|(_, value)| warning_text(value))
-            .collect::<Vec<_>>();
+        let warnings: Vec<_> = reply.warnings().collect();
         if !warnings.is_empty() {
             body.extend_from_slice(b",\"warnings\":");
             serde_json::to_writer(&mut *body, &warnings)?;
@@ -339,11 +337,4 @@ impl ItemReply {
         }
         Ok(())
     }
-}
-
-/// The text between the quotes of a `Warning` header that this service wrote.
-fn warning_text(header: &str) -> &str {
-    header
-        .split_once('"')
-        .map_or(header, |(_, text)| text.trim_end_matches('"'))
 }

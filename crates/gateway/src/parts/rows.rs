@@ -34,6 +34,9 @@ pub struct RowOutcome {
     pub etag: Option<String>,
     /// The problems of a refused row, at least one.
     pub problems: Vec<RowProblem>,
+    /// The texts of the `Warning` headers of the reply to an accepted row, such as that a value is
+    /// not stored as sent.
+    pub warnings: Vec<String>,
     /// The body of the reply to an accepted row.
     pub body: Bytes,
     /// Whether the same row may succeed later, because the register was busy.
@@ -128,6 +131,7 @@ impl RowOutcome {
                 result,
                 etag: etag(&reply),
                 problems: Vec::new(),
+                warnings: reply.warnings().map(str::to_owned).collect(),
                 body: reply.body,
                 is_temporary: false,
             },
@@ -157,6 +161,7 @@ impl RowOutcome {
             result: RecordResult::Refused,
             etag: None,
             problems,
+            warnings: Vec::new(),
             body: Bytes::new(),
             is_temporary: false,
         }

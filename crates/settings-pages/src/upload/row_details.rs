@@ -26,6 +26,10 @@ pub(crate) struct RowDetails {
     pub(crate) requests: Vec<StoredRequest>,
     /// The fields that change.
     pub(crate) changes: Vec<CellChange>,
+    /// What the register says about the values of an accepted row, such as that one is not stored as
+    /// it is in the file.
+    #[serde(default)]
+    pub(crate) warnings: Vec<String>,
     /// The reasons for refusing the row.
     pub(crate) problems: Vec<CellProblem>,
     /// The cells of a refused row, as they were checked.

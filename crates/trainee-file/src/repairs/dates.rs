@@ -2,6 +2,7 @@
 
 use chrono::{Datelike as _, Days, NaiveDate};
 
+use super::formulas::read_text_formula;
 use super::numbers::remove_decimals;
 use super::{CellKind, DateOrder, Mangled, ReadColumn, RepairContext};
 
@@ -60,7 +61,8 @@ pub(super) fn decide_order(columns: &[ReadColumn<'_>], context: &RepairContext) 
             continue;
         }
         for (_, text) in &column.cells {
-            match read_date(text, column.kind, context.today) {
+            let shown = read_text_formula(text);
+            match read_date(shown.as_deref().unwrap_or(text), column.kind, context.today) {
                 Some(WrittenDate::Numeric {
                     day_first: Some(day_first),
                     month_first: Some(month_first),

@@ -660,6 +660,21 @@ fn formulas_and_error_values_are_found() {
          ~last_name text_formulas 1: =12 > 12\n~last_name formulas 1: =\"a\"&\"b\" > \n\
          2 0310261553101|12\n3 0310261553102|=\"a\"&\"b\"",
     )]);
+    check(&[(
+        "changed values of formulas",
+        "itt_start_date,itt_end_date,agency_id,last_name\n\
+         9/1/2026,\"=\"\"7/16/2027\"\"\",=310261553101,\"=\"\"#N/A\"\"\"\n\
+         2026-09-01,2027-07-16,\"=\"\"12345678901234500\"\"\",Hart\n"
+            .into(),
+        "itt_start_date|itt_end_date|agency_id|last_name\n\
+         ~itt_start_date month_first 1: 9/1/2026 > 2026-09-01\n\
+         ~itt_end_date month_first 1: =\"7/16/2027\" > 2027-07-16\n\
+         ~agency_id lost_zeros 1: =310261553101 > 0310261553101\n\
+         ~agency_id text_formulas 1: =\"12345678901234500\" > 12345678901234500\n\
+         ~last_name error_values 1: =\"#N/A\" > \n\
+         2 2026-09-01|2027-07-16|0310261553101|=\"#N/A\"\n\
+         3 2026-09-01|2027-07-16|12345678901234500|Hart",
+    )]);
 }
 
 #[test]

@@ -170,6 +170,38 @@ fn cell_that_only_the_person_can_decide_is_refused_and_not_chosen() {
 }
 
 #[test]
+fn value_that_is_not_stored_as_written_is_named_before() {
+    let register = Register::start();
+    let editor = editor(&register);
+    for institution in ["117", "Oxfrod"] {
+        let degree: &[(&str, &[&str])] = &[
+            ("degrees.1.uk_degree", &["083"]),
+            ("degrees.1.subject", &["100485"]),
+            ("degrees.1.grade", &["02"]),
+            ("degrees.1.graduation_year", &["2020"]),
+            ("degrees.1.institution", &[institution]),
+        ];
+        let path = check(&editor, &file(&rows(&register, degree)));
+        let page = finished(&editor, &path);
+        assert_eq!(count(&page, "Refused"), 1, "{}", page.text);
+        let sentence = format!("&#34;{institution}&#34; is not in the list");
+        assert!(page.text.contains(&sentence), "{}", page.text);
+        editor.send(&format!("{path}/delete"), &[]).is(303);
+    }
+    let conflict: &[(&str, &[&str])] = &[
+        ("ethnicity", &["120"]),
+        ("ethnic_group", &["asian_ethnic_group"]),
+        ("ethnic_background", &["Chinese"]),
+    ];
+    let path = check(&editor, &file(&rows(&register, conflict)));
+    let page = finished(&editor, &path);
+    assert_eq!(count(&page, "Will be registered"), 1, "{}", page.text);
+    let page = editor.open(&format!("{path}?stage=check&kind=register"));
+    let rows = page.text.split("<h2 id=\"rows\">").nth(1).unwrap();
+    assert!(rows.contains("<li>ethnic_group"), "{rows}");
+}
+
+#[test]
 fn chosen_order_and_confirmed_cells_are_stored() {
     let register = Register::start();
     let editor = editor(&register);

@@ -197,6 +197,7 @@ async fn check_registration(
 ) -> Result<UploadRowKind, WorkEnd> {
     let request = work.prepare(row).registration(read);
     let outcome = work.validate(row, &request).await?;
+    details.warnings.extend_from_slice(&outcome.warnings);
     details.requests.push(request);
     for problem in &outcome.problems {
         let column = read.column_name(&problem.field);
@@ -261,6 +262,7 @@ async fn check_fields(
     }
     let request = work.prepare(row).change(trainee_id, &found.fields);
     let outcome = work.validate(row, &request).await?;
+    details.warnings.extend_from_slice(&outcome.warnings);
     details.requests.push(request);
     for problem in &outcome.problems {
         details
@@ -298,6 +300,7 @@ async fn check_nested(
             request.if_match = shown.etag;
         }
         let outcome = work.validate(row, &request).await?;
+        details.warnings.extend_from_slice(&outcome.warnings);
         details.requests.push(request);
         let (nested_row, changes) = nested_fields(nested);
         for problem in &outcome.problems {
