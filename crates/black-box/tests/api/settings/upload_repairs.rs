@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use trainee_file::{Mangled, Remedy};
 
 use super::upload_rows::{
     cells, check, count, editor, file, finished, newest, registered, trainee,
@@ -27,14 +27,26 @@ fn rows(register: &Register, texts: &[(&str, &[&str])]) -> Vec<BTreeMap<String, 
     rows
 }
 
-/// The stored values of a field, by the keys of the trainees.
-fn stored(register: &Register, field: &str) -> Vec<Value> {
+/// The stored values of a column as texts, by the keys of the trainees.
+fn stored(register: &Register, column: &str) -> Vec<String> {
     let api = newest(register);
     let list = api.get("/trainees?per_page=500&sort_order=asc").is(200);
     let trainees = list.data().as_array().unwrap().clone();
     let mut found: Vec<_> = trainees
         .iter()
-        .map(|one| (one["provider_trainee_id"].to_string(), one[field].clone()))
+        .map(|one| {
+            let id = one["trainee_id"].as_str().unwrap();
+            let trainee = api.get(&format!("/trainees/{id}")).is(200);
+            let trainee = trainee.data();
+            let value = match column.strip_prefix("degrees.1.") {
+                Some(field) => &trainee["degrees"][0][field],
+                None => &trainee[column],
+            };
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            (one["provider_trainee_id"].to_string(), text)
+        })
         .collect();
     found.sort_by(|one, other| one.0.cmp(&other.0));
     found.into_iter().map(|(_, value)| value).collect()
@@ -80,12 +92,55 @@ const REPAIRS: &[(&str, [&str; 3], &str, [&str; 3])] = &[
         ["Ayo", "'Abd", "Bea"],
     ),
     (
+        "agency_id",
+        [
+            "1.2345678901234567E+16",
+            "12345678901234568",
+            "310261553103",
+        ],
+        "The numbers are in scientific notation. (1 cell)",
+        ["12345678901234567", "12345678901234568", "0310261553103"],
+    ),
+    (
+        "degrees.1.uk_degree",
+        ["83", "083", "083"],
+        "Zeros at the beginning are missing. (1 cell)",
+        ["083", "083", "083"],
+    ),
+    (
+        "degrees.1.subject",
+        ["100485", "100485.0", "100485"],
+        "The numbers have a decimal point. (1 cell)",
+        ["100485", "100485", "100485"],
+    ),
+    (
+        "degrees.1.grade",
+        ["2", "02", "02"],
+        "Zeros at the beginning are missing. (1 cell)",
+        ["02", "02", "02"],
+    ),
+    (
+        "degrees.1.institution",
+        ["117", "0117", "=\"117\""],
+        "Zeros at the beginning are missing. (2 cells)",
+        ["0117", "0117", "0117"],
+    ),
+    (
+        "degrees.1.graduation_year",
+        ["01/08/2010", "2010.0", "45535"],
+        "The years are written as dates or with decimals. (3 cells)",
+        ["2010", "2010", "2024"],
+    ),
+    (
         "date_of_birth",
         ["36525", "36526", "1999-12-31"],
         "The dates are day numbers of a spreadsheet. (2 cells)",
         ["1999-12-31", "2000-01-01", "1999-12-31"],
     ),
 ];
+
+/// The columns that degrees of the United Kingdom leave blank.
+const OF_NON_UK_DEGREES: [&str; 2] = ["degrees.1.non_uk_degree", "degrees.1.country"];
 
 #[test]
 fn each_repaired_cell_is_shown_before_it_is_stored() {
@@ -94,6 +149,7 @@ fn each_repaired_cell_is_shown_before_it_is_stored() {
     let texts: Vec<(&str, &[&str])> = REPAIRS
         .iter()
         .map(|(column, texts, ..)| (*column, texts.as_slice()))
+        .chain(OF_NON_UK_DEGREES.map(|column| (column, ["", "", ""].as_slice())))
         .collect();
     let rows = rows(&register, &texts);
     let path = check(&editor, &file(&rows));
@@ -110,6 +166,11 @@ fn each_repaired_cell_is_shown_before_it_is_stored() {
             assert!(is_shown, "{column}: {shown}: {page}");
         }
     }
+    for kind in Mangled::ALL {
+        if kind.remedy() == Remedy::Repair && kind != Mangled::DayFirst {
+            assert!(page.contains(&kind.to_string()), "{kind:?}: {page}");
+        }
+    }
     let names: Vec<String> = page
         .split("type=\"checkbox\" name=\"")
         .skip(1)
@@ -123,6 +184,22 @@ fn each_repaired_cell_is_shown_before_it_is_stored() {
     finished(&editor, &path);
     for (column, _, _, values) in REPAIRS {
         assert_eq!(stored(&register, column), values, "{column}");
+    }
+}
+
+#[test]
+fn dates_with_the_day_first_are_shown_before_they_are_stored() {
+    let register = Register::start();
+    let editor = editor(&register);
+    let texts: &[(&str, &[&str])] = &[("itt_start_date", &["13/9/2026", "1/9/2026"])];
+    let path = check(&editor, &file(&rows(&register, texts)));
+    let page = finished(&editor, &path).text;
+    for shown in [
+        "The dates are day, month and year. (2 cells)",
+        "13/9/2026 becomes 2026-09-13",
+        "1/9/2026 becomes 2026-09-01",
+    ] {
+        assert!(page.contains(shown), "{shown}: {page}");
     }
 }
 
@@ -167,6 +244,16 @@ fn cell_that_only_the_person_can_decide_is_refused_and_not_chosen() {
         editor.send(&format!("{path}/delete"), &[]).is(303);
     }
     assert_eq!(registered(&register).len(), 0);
+    for kind in Mangled::ALL {
+        if kind.remedy() != Remedy::Repair {
+            let sentence = kind.to_string();
+            let mut questions = UNDECIDED.iter().map(|(_, question)| question);
+            assert!(
+                questions.any(|question| sentence.contains(question)),
+                "{kind:?}"
+            );
+        }
+    }
 }
 
 #[test]
