@@ -357,7 +357,7 @@ mod tests {
         let bodies = bodies("old_name,degrees.2.subject\n'a,x\nb,\n");
         let batch: Vec<&Body> = bodies.iter().collect();
         let answer = json!({
-            "data": [{ "new_name": "'a", "degrees_attributes": [{ "subject": "x" }] }, { "new_name": "b" }],
+            "data": [{ "new_name": "'1", "degrees_attributes": [{ "subject": "x" }] }, { "new_name": "'b" }],
             "problems": [
                 { "field": "[0].degrees_attributes[0].subject", "code": "unknown_code", "message": "m" },
                 { "field": "[1].new_name", "code": "blank", "message": "m" },
@@ -383,7 +383,7 @@ mod tests {
         write_file(&path, &translated.into_values().collect::<Vec<_>>()).unwrap();
         assert_eq!(
             std::fs::read_to_string(path).unwrap(),
-            "new_name,degrees.2.subject\n''a,x\nb,\n"
+            "new_name,degrees.2.subject\n''1,x\n'b,\n"
         );
     }
 
