@@ -21,7 +21,7 @@ use postgres_client::PostgresConnection;
 pub use self::database_connection::DatabaseConnection;
 pub(crate) use self::database_file::KeptOpen;
 pub use self::manager::{Connections, PROBE_TIMEOUT};
-pub(crate) use self::manager::{LogPoolErrors, PageCaches};
+pub(crate) use self::manager::{LogPoolErrors, PageCaches, PooledConnection};
 pub use self::queued::{Borrowed, QueryQueue, QueuedQuery};
 pub use self::static_query::{StaticQuery, StaticUpdate, static_query, static_update};
 use crate::error::DatabaseError;

@@ -87,9 +87,6 @@ pub enum DatabaseError {
     /// Too many jobs wait. The job was not begun.
     #[error("queue of waiting jobs is full")]
     QueueFull,
-    /// The common commit of several jobs failed. No change of the job was kept.
-    #[error("group of writes was lost")]
-    GroupLost(#[source] Arc<DatabaseError>),
     /// The disk is full, or the database has reached its size limit.
     #[error("database has no space left")]
     NoSpace(#[source] DieselError),
@@ -193,7 +190,6 @@ impl DatabaseError {
             | Self::Collided
             | Self::DateNotDue { .. }
             | Self::QueueFull
-            | Self::GroupLost(_)
             | Self::NoSpace(_)
             | Self::TransactionEnded { .. }
             | Self::DatabaseFileChanged(_)

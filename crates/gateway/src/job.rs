@@ -33,6 +33,7 @@ pub(crate) async fn run_in_transaction(
     count: fn(ApiResponse, &ResponseSender) -> Result<ApiResponse, NoMemory>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let identity = api_request.identity.clone();
+    let provider_id = provider_of_write(state, &api_request);
     let mode = JobMode::new(handler.access, &api_request);
     let is_checked =
         mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
@@ -50,8 +51,10 @@ pub(crate) async fn run_in_transaction(
     let done = match mode {
         JobMode::LookUp => state.store.look_up(job).await,
         JobMode::DryRun | JobMode::Read => state.store.read(job).await,
-        JobMode::GroupedInsert => state.store.write_in_group(job).await,
-        JobMode::Write => state.store.write(job).await,
+        JobMode::Write => match provider_id {
+            Some(provider_id) => state.store.write_records(provider_id, job).await,
+            None => state.store.write(job).await,
+        },
     };
     let JobOutput {
         result,
@@ -75,9 +78,19 @@ enum JobMode {
     DryRun,
     LookUp,
     Read,
-    /// A write that may share a transaction with others.
-    GroupedInsert,
     Write,
+}
+
+/// The provider whose writes share the transaction of a request; `None` for a request with an
+/// idempotency key, whose transaction is not shared, and for a token that admission has forgotten.
+fn provider_of_write(state: &GatewayState, request: &ApiRequest) -> Option<i64> {
+    if !matches!(request.idempotency_key(), Ok(None)) {
+        return None;
+    }
+    match &request.identity {
+        Identity::Token(token) => Some(state.admission.valid_token(token)?.provider_id),
+        Identity::User(user) => Some(user.uploader.provider_id()),
+    }
 }
 
 impl JobMode {
@@ -85,15 +98,13 @@ impl JobMode {
         match access {
             Access::LookUp => Self::LookUp,
             Access::Read => Self::Read,
-            Access::Insert | Access::Write if request.validates_only() => Self::DryRun,
-            // A transaction that locks an idempotency key is not shared.
-            Access::Insert if matches!(request.idempotency_key(), Ok(None)) => Self::GroupedInsert,
-            Access::Insert | Access::Write => Self::Write,
+            Access::Write if request.validates_only() => Self::DryRun,
+            Access::Write => Self::Write,
         }
     }
 
     fn writes(self) -> bool {
-        matches!(self, Self::GroupedInsert | Self::Write)
+        matches!(self, Self::Write)
     }
 }
 
@@ -147,7 +158,7 @@ impl RequestJob {
             {
                 session.authenticate_to_change(token, cause, trainee_id)?
             }
-            JobMode::DryRun | JobMode::Read | JobMode::GroupedInsert | JobMode::Write => {
+            JobMode::DryRun | JobMode::Read | JobMode::Write => {
                 session.authenticate(token, cause)?
             }
         };

@@ -375,8 +375,8 @@ impl<'a> ProviderSession<'a> {
     /// On PostgreSQL a job waits for other jobs that change the same trainee. The waiting job may
     /// have started earlier, or on a machine whose clock is behind. The time of its change must
     /// still be later: clients rely on `updated_at`, and placements are ordered by time.
-    pub(crate) fn come_after(&mut self, trainee_key: i64, last_change: Option<DateTime<Utc>>) {
-        self.time.come_after(trainee_key, last_change);
+    pub(crate) fn come_after(&mut self, last_change: Option<DateTime<Utc>>) {
+        self.time.come_after(last_change);
     }
 
     /// Reserves [`ProviderSession::change_date`] when a trainee's new `updated_at` equals it. Call

@@ -7,8 +7,6 @@ mod dates;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
-mod group_commit_tests;
-#[cfg(test)]
 mod job_times_tests;
 #[cfg(test)]
 mod look_up_tests;
@@ -26,6 +24,7 @@ use database::jobs::transaction::Transaction;
 use database::last_fault::LastFault;
 pub use database::options::StoreOptions;
 pub use database::stats::{Queue, StoreStats, WriterStats};
+use database::writer::WriteScope;
 
 use crate::base::timestamps;
 use crate::error::{DatabaseError, JobError, StorageError};
@@ -145,23 +144,27 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        take_job_error(self.database.write(in_session(job)).await)
+        let scope = WriteScope::NoProvider;
+        take_job_error(self.database.write(scope, in_session(job)).await)
     }
 
-    /// Like [`Database::write_in_group`], for a job over a session.
+    /// Like [`Store::write`], for a job that changes records of the provider with this number. Jobs
+    /// of one provider run one after the other and may share a commit.
     ///
     /// # Errors
     ///
     /// Like [`Store::write`].
-    pub async fn write_in_group<T, E>(
+    pub async fn write_records<T, E>(
         &self,
+        provider_id: i64,
         job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        take_job_error(self.database.write_in_group(in_session(job)).await)
+        let scope = WriteScope::Provider(provider_id);
+        take_job_error(self.database.write(scope, in_session(job)).await)
     }
 
     /// Like [`Store::read`], for callers outside any tokio runtime.
@@ -192,16 +195,13 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        take_job_error(self.database.write_blocking(in_session(job)))
+        let scope = WriteScope::NoProvider;
+        take_job_error(self.database.write_blocking(scope, in_session(job)))
     }
 
     /// Like [`Database::drain`].
-    ///
-    /// # Errors
-    ///
-    /// When the last job could not be kept. Must be called within a tokio runtime.
-    pub async fn drain(&self) -> Result<(), StorageError> {
-        Ok(self.database.drain().await?)
+    pub async fn drain(&self) {
+        self.database.drain().await;
     }
 
     /// Statistics of the writes since the store was opened.

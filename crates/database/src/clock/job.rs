@@ -28,8 +28,6 @@ struct Dates {
     /// Whether a change of this job has a date. Such a job waits for later dates instead of being
     /// run again.
     has_changed: bool,
-    /// The row of the record whose last change determined the next date.
-    record: Option<i64>,
 }
 
 impl JobTime {
@@ -46,7 +44,6 @@ impl JobTime {
             clock: Arc::clone(clock),
             next,
             has_changed: false,
-            record: None,
         };
         Self {
             now,
@@ -66,9 +63,9 @@ impl JobTime {
             .map_or(self.now, |dates| dates.next.date())
     }
 
-    /// Makes the date of the next change later than `last_change`, the last change of the record
-    /// with the row `record`. Call this before the job changes the record.
-    pub fn come_after(&mut self, record: i64, last_change: Option<DateTime<Utc>>) {
+    /// Makes the date of the next change later than `last_change`, the last change of the record.
+    /// Call this before the job changes the record.
+    pub fn come_after(&mut self, last_change: Option<DateTime<Utc>>) {
         let Some(dates) = self.dates.as_mut() else {
             // A job that only reads has no dates.
             return;
@@ -77,7 +74,6 @@ impl JobTime {
             || last_change.is_some_and(|last_change| last_change >= dates.next.date())
         {
             dates.reserve(last_change);
-            dates.record = Some(record);
         }
     }
 
@@ -97,12 +93,6 @@ impl JobTime {
             .map_err(|wait| DatabaseError::DateNotDue { wait })?;
         dates.has_changed = true;
         Ok(())
-    }
-
-    /// The row of the record that was changed too often in the last second, so that its next change
-    /// must wait. `None` if the job need not wait for a record.
-    pub(crate) fn waits_for(&self) -> Option<i64> {
-        self.dates.as_ref()?.record
     }
 }
 

@@ -5,7 +5,7 @@
 //! execution.
 
 use diesel::connection::{
-    AnsiTransactionManager, TransactionDepthChange, TransactionManager as _,
+    SimpleConnection as _, TransactionDepthChange, TransactionManager as _,
     TransactionManagerStatus,
 };
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -15,6 +15,14 @@ use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
 
 use super::database_connection::DatabaseConnection;
+
+/// Opens the savepoint around a job of the writer. The name is diesel's name for the first
+/// savepoint in a transaction.
+const OPEN_SAVEPOINT: &str = "SAVEPOINT diesel_savepoint_1";
+/// Rolls back to the savepoint, which stays open.
+const ROLL_BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT diesel_savepoint_1";
+/// Releases the savepoint and keeps its changes.
+const RELEASE_SAVEPOINT: &str = "RELEASE SAVEPOINT diesel_savepoint_1";
 
 /// Begins a transaction that reads.
 #[derive(Debug, Clone, Copy, QueryId)]
@@ -28,16 +36,15 @@ pub struct Commit;
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RollBack;
 
-/// Opens the savepoint around a job of the writer. The name is diesel's name for the first
-/// savepoint in a transaction.
+/// [`OPEN_SAVEPOINT`] on SQLite.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct OpenSavepoint;
 
-/// Rolls back to the savepoint, which stays open.
+/// [`ROLL_BACK_TO_SAVEPOINT`] on SQLite.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct RollBackToSavepoint;
 
-/// Releases the savepoint and keeps its changes.
+/// [`RELEASE_SAVEPOINT`] on SQLite.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct ReleaseSavepoint;
 
@@ -51,7 +58,7 @@ impl Query for DataVersion {
 }
 
 macro_rules! statements {
-    ($($name:ident => $sql:literal,)*) => {$(
+    ($($name:ident => $sql:expr,)*) => {$(
         impl QueryFragment<Sqlite> for $name {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
                 out.push_sql($sql);
@@ -67,9 +74,9 @@ statements! {
     Begin => "BEGIN",
     Commit => "COMMIT",
     RollBack => "ROLLBACK",
-    OpenSavepoint => "SAVEPOINT diesel_savepoint_1",
-    RollBackToSavepoint => "ROLLBACK TO SAVEPOINT diesel_savepoint_1",
-    ReleaseSavepoint => "RELEASE SAVEPOINT diesel_savepoint_1",
+    OpenSavepoint => OPEN_SAVEPOINT,
+    RollBackToSavepoint => ROLL_BACK_TO_SAVEPOINT,
+    ReleaseSavepoint => RELEASE_SAVEPOINT,
     DataVersion => "PRAGMA data_version",
 }
 
@@ -85,31 +92,43 @@ impl DatabaseConnection {
         statement.execute(inner).map(|_| ())
     }
 
-    /// Opens the first savepoint in a transaction on SQLite, like diesel's transaction manager but
-    /// with a prepared statement. Does nothing on PostgreSQL.
-    pub fn open_savepoint(&mut self) -> Result<(), DieselError> {
-        self.run_prepared(OpenSavepoint)?;
+    /// Opens the first savepoint in a transaction, like diesel's transaction manager. The statement
+    /// is prepared on SQLite, and deferred on PostgreSQL.
+    pub(crate) fn open_savepoint(&mut self) -> Result<(), DieselError> {
+        match self {
+            Self::Postgres(inner) => {
+                inner.deferring(|inner| inner.batch_execute(OPEN_SAVEPOINT))?;
+            }
+            Self::Sqlite(inner) => drop(OpenSavepoint.execute(inner)?),
+        }
         self.change_depth(TransactionDepthChange::IncreaseDepth)
     }
 
     /// Rolls back to the savepoint, which stays open. Reports failures that diesel may treat as a
     /// success.
-    pub fn roll_back_to_savepoint(&mut self) -> Result<(), DieselError> {
-        self.run_prepared(RollBackToSavepoint)
+    pub(crate) fn roll_back_to_savepoint(&mut self) -> Result<(), DieselError> {
+        match self {
+            Self::Postgres(inner) => inner.batch_execute(ROLL_BACK_TO_SAVEPOINT),
+            Self::Sqlite(inner) => RollBackToSavepoint.execute(inner).map(drop),
+        }
     }
 
-    /// Releases the savepoint and keeps its changes.
-    pub fn release_savepoint(&mut self) -> Result<(), DieselError> {
-        self.run_prepared(ReleaseSavepoint)?;
+    /// Releases the savepoint and keeps its changes. The statement is deferred on PostgreSQL: if a
+    /// deferred statement behind the savepoint fails, a later statement reports it and the
+    /// transaction is lost.
+    pub(crate) fn release_savepoint(&mut self) -> Result<(), DieselError> {
+        match self {
+            Self::Postgres(inner) => {
+                inner.deferring(|inner| inner.batch_execute(RELEASE_SAVEPOINT))?;
+            }
+            Self::Sqlite(inner) => drop(ReleaseSavepoint.execute(inner)?),
+        }
         self.change_depth(TransactionDepthChange::DecreaseDepth)
     }
 
     /// Changes the number of transactions and savepoints that diesel counts.
     fn change_depth(&mut self, change: TransactionDepthChange) -> Result<(), DieselError> {
-        let Self::Sqlite(inner) = self else {
-            return Ok(());
-        };
-        match AnsiTransactionManager::transaction_manager_status_mut(inner) {
+        match Self::transaction_manager_status_mut(self) {
             TransactionManagerStatus::Valid(status) => status.change_transaction_depth(change),
             TransactionManagerStatus::InError => Err(DieselError::BrokenTransactionManager),
         }

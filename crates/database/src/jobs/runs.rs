@@ -82,6 +82,8 @@ pub(crate) fn decide(
 pub(crate) struct RerunBudget {
     begun: Instant,
     end: Instant,
+    /// Whether a client waits for the job.
+    has_client: bool,
     collisions: u32,
 }
 
@@ -92,12 +94,20 @@ impl RerunBudget {
         Self {
             begun,
             end: deadline.unwrap_or_else(|| begun + JOB_TIME),
+            has_client: deadline.is_some(),
             collisions: 0,
         }
     }
 
-    /// Decides about the job after a run; see [`decide`].
+    /// Decides about the job after a run; see [`decide`]. A write with a client is not run again
+    /// after it has waited for a lock: the client can send its request again.
     pub(crate) fn decide(&self, access: Access, failure: Option<&DatabaseError>) -> RerunDecision {
+        if self.has_client
+            && access == Access::Write
+            && matches!(failure, Some(DatabaseError::Busy))
+        {
+            return RerunDecision::Fail;
+        }
         decide(access, self.collisions, failure)
     }
 

@@ -32,14 +32,6 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Forbids the job to wait for locks, because it shares the transaction with others.
-    pub(crate) fn without_waiting(self) -> Self {
-        Self {
-            may_wait: false,
-            ..self
-        }
-    }
-
     /// Adds the values that jobs keep beside the connection.
     pub(crate) fn with_memory(self, memory: &'a mut ConnectionMemory) -> Self {
         Self {

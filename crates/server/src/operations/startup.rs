@@ -158,8 +158,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         }
         StorageError::Database(DatabaseError::Busy)
         | StorageError::Database(DatabaseError::Collided)
-        | StorageError::Database(DatabaseError::QueueFull)
-        | StorageError::Database(DatabaseError::GroupLost(_)) => {
+        | StorageError::Database(DatabaseError::QueueFull) => {
             "; another program is using the database: start again after that program ends"
         }
         StorageError::Database(DatabaseError::NoSpace(_))

@@ -184,7 +184,7 @@ impl ProviderSession<'_> {
         };
         let found = found.map(stored).transpose()?;
         if let Some(trainee) = &found {
-            self.come_after(trainee.key, trainee.record.updated_at);
+            self.come_after(trainee.record.updated_at);
         }
         Ok(found)
     }

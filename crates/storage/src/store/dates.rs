@@ -1,8 +1,6 @@
 //! Tests of the dates of changes on both databases: what polling clients rely on.
 
 use std::collections::HashMap;
-use std::thread;
-use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::listing::{DEFAULT_PER_PAGE, Listing, Order};
@@ -213,60 +211,6 @@ fn refused_jobs_do_not_advance_dates() {
         register.write(|session| change(session, "0")).unwrap(),
         date + TimeDelta::milliseconds(1)
     );
-}
-
-#[test]
-fn change_waiting_for_its_date_does_not_block_other_changes() {
-    let register = register_with_trainees(1);
-    let ahead = register.store.now() + TimeDelta::seconds(1);
-    register
-        .write(move |session| add(session, "hot", Some(ahead)))
-        .unwrap();
-    let waiting: Vec<_> = (0..3)
-        .map(|_| {
-            let store = register.store.clone();
-            thread::spawn(move || block_on(store.write(|session| change(session, "hot"))))
-        })
-        .collect();
-    // The waiting jobs are retried without success while the clock does not advance.
-    for _ in 0..20 {
-        let date = register.write(|session| change(session, "0")).unwrap();
-        assert!(date < ahead);
-        thread::sleep(Duration::from_millis(1));
-    }
-    assert!(waiting.iter().all(|change| !change.is_finished()));
-    register.clock.advance(TimeDelta::milliseconds(3));
-    let mut dates: Vec<_> = waiting
-        .into_iter()
-        .map(|change| change.join().unwrap().unwrap())
-        .collect();
-    dates.sort_unstable();
-    assert_eq!(
-        dates,
-        [1, 2, 3].map(|step| ahead + TimeDelta::milliseconds(step))
-    );
-}
-
-#[test]
-fn changes_wait_after_clock_moves_back_reads_do_not() {
-    let register = register_with_trainees(2);
-    let before = register.write(|session| change(session, "0")).unwrap();
-    register.clock.advance(-TimeDelta::milliseconds(1_900));
-    let store = register.store.clone();
-    let waiting = thread::spawn(move || block_on(store.write(|session| change(session, "1"))));
-    assert_eq!(
-        register
-            .read(|session| session.list_providers())
-            .unwrap()
-            .len(),
-        1
-    );
-    register
-        .write(|session| session.add_provider("10000002", "Brackwater College"))
-        .unwrap();
-    assert!(!waiting.is_finished());
-    register.clock.advance(TimeDelta::milliseconds(900));
-    assert!(waiting.join().unwrap().unwrap() >= before);
 }
 
 /// Jumps of the clock in both directions.

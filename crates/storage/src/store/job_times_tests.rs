@@ -10,7 +10,7 @@ use test_support::Kind;
 use crate::error::{DatabaseError, StorageError};
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
-use crate::testing::{Register, UKPRN, block_on};
+use crate::testing::{Register, block_on};
 
 /// Runs jobs like a request does, and returns their times.
 fn times_of<T>(jobs: impl Future<Output = Result<T, StorageError>>) -> JobTimes {
@@ -32,7 +32,7 @@ fn every_kind_of_job_is_timed() {
         times_of(store.look_up(list_twice)),
         times_of(store.read(list_twice)),
         times_of(store.write(list_twice)),
-        times_of(store.write_in_group(list_twice)),
+        times_of(store.write_records(1, list_twice)),
     ];
     for times in jobs {
         assert_eq!((times.statements, times.runs), (2, 1), "{jobs:?}");
@@ -62,21 +62,6 @@ fn retried_job_counts_each_run() {
     }));
     assert_eq!((times.statements, times.runs), (2, 2));
     assert!(times.wait >= Duration::from_millis(2), "{times:?}");
-
-    if Kind::from_environment() == Kind::Postgres {
-        let mut runs = 0;
-        // The job runs in a group first, and then alone.
-        let times = times_of(register.store.write_in_group(move |session| {
-            session.add_provider(UKPRN, "A provider")?;
-            runs += 1;
-            if runs == 1 {
-                Err(StorageError::Database(DatabaseError::Collided))
-            } else {
-                Ok(())
-            }
-        }));
-        assert_eq!(times.runs, 2);
-    }
 }
 
 #[test]

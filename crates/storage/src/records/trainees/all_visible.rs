@@ -95,7 +95,7 @@ impl ProviderSession<'_> {
     /// Sets [`ProviderSession::change_date`] to a time after the last change of the trainee. Call
     /// before changing the trainee.
     pub fn come_after_change(&mut self, trainee: &StoredTrainee) {
-        self.come_after(trainee.key, trainee.record.updated_at);
+        self.come_after(trainee.record.updated_at);
     }
 }
 
