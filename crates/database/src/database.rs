@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use tokio::time::{sleep, timeout};
 
-use crate::clock::{Clock, WriteClock};
+use crate::clock::Clock;
 use crate::connection::{Access, Connections, DatabaseConnection, KeptOpen, PageCaches};
 use crate::error::{DatabaseError, JobError};
 use crate::jobs::job::{answer_of, job};
@@ -22,7 +22,7 @@ use crate::last_fault::LastFault;
 use crate::metrics::StoreMetrics;
 use crate::options::StoreOptions;
 use crate::stats::{StoreStats, WriteCounters, WriterStats};
-use crate::writer::{LatestChange, WriteScope, Writers};
+use crate::writer::{StartWriting, WriteScope, Writers};
 
 /// The pause of [`Database::drain`] between two checks whether jobs wait.
 const DRAIN_PAUSE: Duration = Duration::from_millis(5);
@@ -52,8 +52,7 @@ pub struct Database {
 impl Database {
     /// Opens a database. Creates a missing SQLite file and its folder, but no tables.
     ///
-    /// `latest_change` returns the date of the last change in the database. Later changes get a
-    /// later date, also if another process made the last change.
+    /// `start_writing` runs first in each transaction that writes.
     ///
     /// # Errors
     ///
@@ -61,7 +60,7 @@ impl Database {
     pub fn open(
         connections: &Connections,
         options: StoreOptions,
-        latest_change: LatestChange,
+        start_writing: StartWriting,
     ) -> Result<Self, DatabaseError> {
         let connections = connections.waiting(options.connection_wait);
         let for_pool = connections.sharing(PageCaches::POOL, options.readers);
@@ -71,17 +70,14 @@ impl Database {
         // This connection also enables WAL mode in a new SQLite file before others open it.
         drop(for_writer.establish()?);
         let kept_open = connections.keep_open()?.map(Arc::new);
-        let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
         let metrics = StoreMetrics::new();
         let pool = |connections: &Connections, size| {
-            let clock = Arc::clone(&clock);
             let counters = Arc::clone(&counters);
             Arc::new(JobPool::open(
                 connections,
                 size,
                 &options,
-                clock,
                 counters,
                 metrics.clone(),
             ))
@@ -101,7 +97,7 @@ impl Database {
             false => options.writers,
         };
         let writing_pool = pool(&for_writer, size);
-        let writers = Writers::start(&connections, &writing_pool, &options, latest_change)?;
+        let writers = Writers::start(&connections, &writing_pool, &options, start_writing)?;
         Ok(Self {
             connections,
             pool: reads,

@@ -77,13 +77,6 @@ pub enum DatabaseError {
     /// The transaction conflicted with a concurrent one and was rolled back.
     #[error("transactions collided")]
     Collided,
-    /// The change would be dated more than a second ahead of the clock: the record was changed too
-    /// often in the last second, or the clock was set back a little.
-    #[error("the change would be dated more than a second ahead of the clock; it can be made in {} ms", .wait.as_millis())]
-    DateNotDue {
-        /// How long the change must wait.
-        wait: Duration,
-    },
     /// Too many jobs wait. The job was not begun.
     #[error("queue of waiting jobs is full")]
     QueueFull,
@@ -188,7 +181,6 @@ impl DatabaseError {
             | Self::DatabaseFault(_)
             | Self::Busy
             | Self::Collided
-            | Self::DateNotDue { .. }
             | Self::QueueFull
             | Self::NoSpace(_)
             | Self::TransactionEnded { .. }

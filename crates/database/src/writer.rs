@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::clock::JobTime;
 use crate::connection::{Access, Connections, DatabaseConnection, PooledConnection};
@@ -43,8 +43,19 @@ pub enum WriteScope {
     NoProvider,
 }
 
-/// Returns the date of the last change in a database.
-pub type LatestChange = fn(&mut DatabaseConnection) -> Result<Option<DateTime<Utc>>, DatabaseError>;
+/// The first statements of a transaction that writes, before its first savepoint: a rollback to a
+/// savepoint would release the locks that were taken behind it.
+pub type StartWriting =
+    fn(&mut DatabaseConnection, WriteScope) -> Result<WriteStart, DatabaseError>;
+
+/// What a transaction that writes has read first.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WriteStart {
+    /// The clock of the database; `None` to use the clock of the program.
+    pub now: Option<DateTime<Utc>>,
+    /// The date of the last change that later changes must not precede.
+    pub last_change: Option<DateTime<Utc>>,
+}
 
 /// The queue of the jobs, and the threads that run them. When the value is dropped, the threads run
 /// the waiting jobs and end.
@@ -64,7 +75,7 @@ impl Writers {
         connections: &Connections,
         pool: &Arc<JobPool>,
         options: &StoreOptions,
-        latest_change: LatestChange,
+        start_writing: StartWriting,
     ) -> Result<Self, DatabaseError> {
         let queue = Arc::new(WriteQueue::new(options.queue));
         let has_one_writer = connections.allow_one_writer();
@@ -79,8 +90,7 @@ impl Writers {
                 pool: Arc::clone(pool),
                 queue: Arc::clone(&queue),
                 group_limit: options.group,
-                has_one_writer,
-                latest_change,
+                start_writing,
             };
             thread::Builder::new()
                 .name("database-writer".to_owned())
@@ -123,14 +133,20 @@ struct WriterThread {
     pool: Arc<JobPool>,
     queue: Arc<WriteQueue>,
     group_limit: usize,
-    has_one_writer: bool,
-    latest_change: LatestChange,
+    start_writing: StartWriting,
 }
 
 /// A job that has begun, and the outcome of its run; `None` if it has not ended.
 struct BegunJob {
     queued: QueuedJob,
     outcome: Option<JobOutcome>,
+}
+
+/// The dates of the changes in one transaction.
+struct GroupDates {
+    /// The difference between the clocks of the database and of the program.
+    offset: TimeDelta,
+    last_change: Option<DateTime<Utc>>,
 }
 
 impl WriterThread {
@@ -244,11 +260,11 @@ impl WriterThread {
         } = &mut *pooled;
         connection.set_deadline(deadline);
         connection.begin(Access::Write)?;
-        if self.has_one_writer
-            && let Some(latest) = (self.latest_change)(connection)?
-        {
-            self.pool.write_clock.come_after(latest);
-        }
+        let start = (self.start_writing)(connection, writer.scope())?;
+        let mut dates = GroupDates {
+            offset: self.pool.clock.offset_of(start.now),
+            last_change: start.last_change,
+        };
         while group.len() < self.group_limit
             && let Some((queued, has_more)) = self.queue.take(writer, group.is_empty())
         {
@@ -257,12 +273,13 @@ impl WriterThread {
             // A job of a lost transaction is not trusted to leave a new one open.
             let is_single = matches!(writer, WriterKey::Job(_));
             let has_savepoint = !is_single && (runs_alone || !group.is_empty() || has_more);
+            let number = group.len();
             let outcome = None;
             let begun = group.push_mut(BegunJob { queued, outcome });
             let outcome = if has_savepoint {
-                self.run_in_savepoint(connection, watch.as_ref(), begun)?
+                self.run_in_savepoint(connection, watch.as_ref(), begun, &mut dates, number)?
             } else {
-                self.run_job(connection, watch.as_ref(), begun, 1)?
+                self.run_job(connection, watch.as_ref(), begun, &mut dates, 1)?
             };
             if !has_savepoint && outcome != JobOutcome::Keep {
                 // The job has its answer. If this fails, the pool drops the connection, so nothing
@@ -284,25 +301,26 @@ impl WriterThread {
 
     /// Runs a job in a savepoint, and rolls its changes back unless they must be kept.
     ///
-    /// The savepoint has diesel's name and counts in diesel's depth. A job that closes one
-    /// transaction too many therefore closes the savepoint and not the group's transaction, and the
-    /// depth reveals it. If the database has ended the transaction, the savepoint has gone with it
-    /// and its release fails.
+    /// The savepoint counts in diesel's depth. A job that closes one transaction too many therefore
+    /// does not close the group's transaction, and the depth reveals it. If the database has ended
+    /// the transaction, the savepoint has gone with it and its release fails.
     fn run_in_savepoint(
         &self,
         connection: &mut DatabaseConnection,
         watch: Option<&Watch>,
         begun: &mut BegunJob,
+        dates: &mut GroupDates,
+        number: usize,
     ) -> Result<JobOutcome, DatabaseError> {
-        connection.open_savepoint()?;
-        let outcome = self.run_job(connection, watch, begun, 2)?;
+        connection.open_savepoint(number)?;
+        let outcome = self.run_job(connection, watch, begun, dates, 2)?;
         if outcome != JobOutcome::Keep {
             connection
-                .roll_back_to_savepoint()
+                .roll_back_to_savepoint(number)
                 .map_err(DatabaseError::from_lost_transaction)?;
         }
         connection
-            .release_savepoint()
+            .release_savepoint(number)
             .map_err(DatabaseError::from_lost_transaction)?;
         connection.require_depth(1)?;
         Ok(outcome)
@@ -314,13 +332,18 @@ impl WriterThread {
         connection: &mut DatabaseConnection,
         watch: Option<&Watch>,
         begun: &mut BegunJob,
+        dates: &mut GroupDates,
         depth: u32,
     ) -> Result<JobOutcome, DatabaseError> {
         let started = Instant::now();
-        let time = JobTime::new_writing(&self.pool.write_clock);
+        let mut time = JobTime::new(self.pool.clock.now() + dates.offset);
+        if let Some(last_change) = dates.last_change {
+            time.follow(last_change);
+        }
         let mut transaction = Transaction::new(connection, Access::Write, time);
         let job = &mut begun.queued.job;
         let ended = catch_unwind(AssertUnwindSafe(|| job.run(&mut transaction)));
+        let change_date = transaction.time.change_date();
         self.pool.metrics.job_ended(Access::Write, started);
         if let Some(watch) = watch {
             watch.require_open()?;
@@ -331,6 +354,9 @@ impl WriterThread {
             DatabaseError::JobPanicked
         })?;
         connection.require_depth(depth)?;
+        if outcome == JobOutcome::Keep {
+            dates.last_change = Some(change_date);
+        }
         begun.outcome = Some(outcome);
         Ok(outcome)
     }

@@ -13,8 +13,6 @@ use storage::records::trainees::StoredTrainee;
 use storage::session::{ProviderSession, Session};
 use storage::store::Store;
 
-use crate::retries::write_blocking_with_retries;
-
 /// Text after the outcome of a reinstatement whose dates are not stored, because the trainee missed
 /// no training.
 const NOT_STORED_DATES: &str =
@@ -291,7 +289,7 @@ pub fn perform_for_operator(
     Ok(outcome)
 }
 
-/// Like [`perform_for_operator`], but for a command: runs in its own transaction and retries.
+/// Like [`perform_for_operator`], but for a command: runs in its own transaction.
 /// Blocks.
 ///
 /// # Errors
@@ -306,7 +304,7 @@ pub fn perform_blocking(
     let trainee_id = trainee_id.to_owned();
     let action = action.clone();
     let by = by.to_owned();
-    write_blocking_with_retries(store, move |session| {
+    store.write_blocking(move |session| {
         perform_for_operator(session, &trainee_id, &action, Actor::operator(&by))
     })
 }

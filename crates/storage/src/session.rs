@@ -370,25 +370,11 @@ impl<'a> ProviderSession<'a> {
         self.time.change_date()
     }
 
-    /// Makes [`ProviderSession::change_date`] later than the trainee's last change.
-    ///
-    /// On PostgreSQL a job waits for other jobs that change the same trainee. The waiting job may
-    /// have started earlier, or on a machine whose clock is behind. The time of its change must
-    /// still be later: clients rely on `updated_at`, and placements are ordered by time.
+    /// Makes [`ProviderSession::change_date`] later than the trainee's last change: clients rely on
+    /// `updated_at`, and placements are ordered by time.
     pub(crate) fn come_after(&mut self, last_change: Option<DateTime<Utc>>) {
-        self.time.come_after(last_change);
-    }
-
-    /// Reserves [`ProviderSession::change_date`] when a trainee's new `updated_at` equals it. Call
-    /// before writing the trainee.
-    pub(crate) fn take_date(
-        &mut self,
-        updated_at: Option<DateTime<Utc>>,
-    ) -> Result<(), StorageError> {
-        if updated_at == Some(self.change_date()) {
-            Ok(self.time.take()?)
-        } else {
-            Ok(())
+        if let Some(last_change) = last_change {
+            self.time.come_after(last_change);
         }
     }
 

@@ -36,6 +36,10 @@ pub struct Store {
     pub(crate) database: Database,
 }
 
+/// The failure of a job whose data was changed after the job had read it: the job runs again, like
+/// after a collision.
+static STALE: DatabaseError = DatabaseError::Collided;
+
 /// Wraps the error of a job over a session for the database crate.
 struct SessionError<E>(E);
 
@@ -49,6 +53,7 @@ impl<E: JobError> database::error::JobError for SessionError<E> {
     fn database_error(&self) -> Option<&DatabaseError> {
         match self.0.storage_error() {
             Some(StorageError::Database(error)) => Some(error),
+            Some(StorageError::Stale) => Some(&STALE),
             Some(_) | None => None,
         }
     }
@@ -80,7 +85,7 @@ impl Store {
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
         let connections = Connections::from_url(url)?;
         Ok(Self {
-            database: Database::open(&connections, options, timestamps::latest_change)?,
+            database: Database::open(&connections, options, timestamps::start_writing)?,
         })
     }
 

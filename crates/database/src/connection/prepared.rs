@@ -16,14 +16,6 @@ use diesel::{RunQueryDsl, SqliteConnection};
 
 use super::database_connection::DatabaseConnection;
 
-/// Opens the savepoint around a job of the writer. The name is diesel's name for the first
-/// savepoint in a transaction.
-const OPEN_SAVEPOINT: &str = "SAVEPOINT diesel_savepoint_1";
-/// Rolls back to the savepoint, which stays open.
-const ROLL_BACK_TO_SAVEPOINT: &str = "ROLLBACK TO SAVEPOINT diesel_savepoint_1";
-/// Releases the savepoint and keeps its changes.
-const RELEASE_SAVEPOINT: &str = "RELEASE SAVEPOINT diesel_savepoint_1";
-
 /// Begins a transaction that reads.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct Begin;
@@ -36,15 +28,16 @@ pub struct Commit;
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RollBack;
 
-/// [`OPEN_SAVEPOINT`] on SQLite.
+/// Opens the savepoint around a job of the writer. The name is diesel's name for the first
+/// savepoint in a transaction.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct OpenSavepoint;
 
-/// [`ROLL_BACK_TO_SAVEPOINT`] on SQLite.
+/// Rolls back to the savepoint, which stays open.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct RollBackToSavepoint;
 
-/// [`RELEASE_SAVEPOINT`] on SQLite.
+/// Releases the savepoint and keeps its changes.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct ReleaseSavepoint;
 
@@ -58,7 +51,7 @@ impl Query for DataVersion {
 }
 
 macro_rules! statements {
-    ($($name:ident => $sql:expr,)*) => {$(
+    ($($name:ident => $sql:literal,)*) => {$(
         impl QueryFragment<Sqlite> for $name {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
                 out.push_sql($sql);
@@ -74,9 +67,9 @@ statements! {
     Begin => "BEGIN",
     Commit => "COMMIT",
     RollBack => "ROLLBACK",
-    OpenSavepoint => OPEN_SAVEPOINT,
-    RollBackToSavepoint => ROLL_BACK_TO_SAVEPOINT,
-    ReleaseSavepoint => RELEASE_SAVEPOINT,
+    OpenSavepoint => "SAVEPOINT diesel_savepoint_1",
+    RollBackToSavepoint => "ROLLBACK TO SAVEPOINT diesel_savepoint_1",
+    ReleaseSavepoint => "RELEASE SAVEPOINT diesel_savepoint_1",
     DataVersion => "PRAGMA data_version",
 }
 
@@ -92,12 +85,15 @@ impl DatabaseConnection {
         statement.execute(inner).map(|_| ())
     }
 
-    /// Opens the first savepoint in a transaction, like diesel's transaction manager. The statement
-    /// is prepared on SQLite, and deferred on PostgreSQL.
-    pub(crate) fn open_savepoint(&mut self) -> Result<(), DieselError> {
+    /// Opens the savepoint of the job with this number in the transaction. diesel counts it.
+    ///
+    /// The statement is prepared on SQLite, and deferred on PostgreSQL. There each savepoint has a
+    /// name of its own: if a deferred statement of an earlier job has failed, the savepoint does not
+    /// exist, and a rollback to it must not find an earlier one.
+    pub(crate) fn open_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
         match self {
             Self::Postgres(inner) => {
-                inner.deferring(|inner| inner.batch_execute(OPEN_SAVEPOINT))?;
+                inner.deferring(|inner| inner.batch_execute(&format!("SAVEPOINT job_{job}")))?;
             }
             Self::Sqlite(inner) => drop(OpenSavepoint.execute(inner)?),
         }
@@ -106,9 +102,11 @@ impl DatabaseConnection {
 
     /// Rolls back to the savepoint, which stays open. Reports failures that diesel may treat as a
     /// success.
-    pub(crate) fn roll_back_to_savepoint(&mut self) -> Result<(), DieselError> {
+    pub(crate) fn roll_back_to_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
         match self {
-            Self::Postgres(inner) => inner.batch_execute(ROLL_BACK_TO_SAVEPOINT),
+            Self::Postgres(inner) => {
+                inner.batch_execute(&format!("ROLLBACK TO SAVEPOINT job_{job}"))
+            }
             Self::Sqlite(inner) => RollBackToSavepoint.execute(inner).map(drop),
         }
     }
@@ -116,11 +114,10 @@ impl DatabaseConnection {
     /// Releases the savepoint and keeps its changes. The statement is deferred on PostgreSQL: if a
     /// deferred statement behind the savepoint fails, a later statement reports it and the
     /// transaction is lost.
-    pub(crate) fn release_savepoint(&mut self) -> Result<(), DieselError> {
+    pub(crate) fn release_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
         match self {
-            Self::Postgres(inner) => {
-                inner.deferring(|inner| inner.batch_execute(RELEASE_SAVEPOINT))?;
-            }
+            Self::Postgres(inner) => inner
+                .deferring(|inner| inner.batch_execute(&format!("RELEASE SAVEPOINT job_{job}")))?,
             Self::Sqlite(inner) => drop(ReleaseSavepoint.execute(inner)?),
         }
         self.change_depth(TransactionDepthChange::DecreaseDepth)

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use crate::clock::{Clock, JobTime, WriteClock};
+use crate::clock::{Clock, JobTime};
 use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{DatabaseError, JobError};
 use crate::jobs::job_times::JobTimer;
@@ -39,8 +39,7 @@ pub(crate) struct JobPool {
     connection_wait: Duration,
     /// The time limits of a job. `None` on SQLite, where jobs wait without a limit.
     limits: Option<Limits>,
-    read_clock: Clock,
-    pub(crate) write_clock: Arc<WriteClock>,
+    pub(crate) clock: Clock,
     pub(crate) counters: Arc<WriteCounters>,
     pub(crate) metrics: StoreMetrics,
     /// The most jobs that wait.
@@ -66,7 +65,6 @@ impl JobPool {
         connections: &Connections,
         size: u32,
         options: &StoreOptions,
-        write_clock: Arc<WriteClock>,
         counters: Arc<WriteCounters>,
         metrics: StoreMetrics,
     ) -> Self {
@@ -91,8 +89,7 @@ impl JobPool {
                 limits.permit.max(options.connection_wait)
             }),
             limits,
-            read_clock: options.clock.clone(),
-            write_clock,
+            clock: options.clock.clone(),
             counters,
             metrics,
             queue: options.queue,
@@ -309,7 +306,7 @@ impl JobPool {
         last_run: Duration,
     ) -> Option<Duration> {
         match decision {
-            RerunDecision::Done | RerunDecision::Fail | RerunDecision::AtDate { .. } => {}
+            RerunDecision::Done | RerunDecision::Fail => {}
             // On SQLite jobs do not collide, and the busy timeout has passed.
             _ if self.limits.is_none() => return None,
             RerunDecision::AfterCollision { .. } => self.counters.collided(),
@@ -344,10 +341,7 @@ impl JobPool {
         E: JobError,
     {
         connection.begin(access).map_err(DatabaseError::from)?;
-        let time = match access {
-            Access::LookUp | Access::Read => JobTime::new_reading(self.read_clock.now()),
-            Access::Write => JobTime::new_writing(&self.write_clock),
-        };
+        let time = JobTime::new(self.clock.now());
         let depth = connection.depth_of(access);
         let answer = job(&mut Transaction::new(connection, access, time));
         if answer.is_ok() {

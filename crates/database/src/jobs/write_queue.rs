@@ -10,6 +10,7 @@ use crate::error::DatabaseError;
 use crate::jobs::job::Job;
 use crate::jobs::runs::RerunBudget;
 use crate::stats::Queue;
+use crate::writer::WriteScope;
 
 /// A writer: its jobs run one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,6 +21,16 @@ pub(crate) enum WriterKey {
     Provider(i64),
     /// The writer of the one job with this number, which waits for no other job.
     Job(u64),
+}
+
+impl WriterKey {
+    /// Whose records the jobs of the writer change.
+    pub(crate) fn scope(self) -> WriteScope {
+        match self {
+            Self::Provider(provider) => WriteScope::Provider(provider),
+            Self::Database | Self::Job(_) => WriteScope::NoProvider,
+        }
+    }
 }
 
 /// A job that waits to write.

@@ -186,11 +186,7 @@ impl ApiError {
             }
             Self::Storage(error) if error.is_temporary() => {
                 log_reply(Level::Warn, format_args!("storage is unavailable: {}", Causes(&error)));
-                if let StorageError::Database(DatabaseError::DateNotDue { wait }) = error {
-                    busy_for(wait.as_secs() + 1)
-                } else {
-                    busy_for(RETRY_AFTER_SECONDS)
-                }
+                busy_for(RETRY_AFTER_SECONDS)
             }
             Self::NoMemory(_) => refuse_busy(Level::Warn, "no room for another large reply"),
             error @ (Self::Storage(_)

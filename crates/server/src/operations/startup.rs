@@ -153,9 +153,6 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
             "; grant this user the missing permissions, or check for damage \
              (docs/operations/troubleshooting.md)"
         }
-        StorageError::Database(DatabaseError::DateNotDue { .. }) => {
-            "; set this machine's clock (timedatectl)"
-        }
         StorageError::Database(DatabaseError::Busy)
         | StorageError::Database(DatabaseError::Collided)
         | StorageError::Database(DatabaseError::QueueFull) => {

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use database::connection::{DatabaseConnection, with_inner};
+use database::writer::{WriteScope, WriteStart};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
@@ -35,8 +36,24 @@ impl Session<'_> {
     }
 }
 
+/// The first query of each transaction that writes: on SQLite, the date of the last change, which
+/// another process may have made.
+pub(crate) fn start_writing(
+    connection: &mut DatabaseConnection,
+    _: WriteScope,
+) -> Result<WriteStart, DatabaseError> {
+    let last_change = match connection {
+        DatabaseConnection::Postgres(_) => None,
+        DatabaseConnection::Sqlite(_) => latest_change(connection)?,
+    };
+    Ok(WriteStart {
+        now: None,
+        last_change,
+    })
+}
+
 /// The time of the last change of any trainee; `None` when the history is empty.
-pub(crate) fn latest_change(
+fn latest_change(
     connection: &mut DatabaseConnection,
 ) -> Result<Option<DateTime<Utc>>, DatabaseError> {
     // The entry with the highest key is the latest, apart from concurrent transactions. Two

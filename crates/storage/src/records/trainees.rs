@@ -278,15 +278,12 @@ impl ProviderSession<'_> {
     /// # Errors
     ///
     /// - [`StorageError::Stale`] when the trainee has changed since it was found.
-    /// - [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must
-    ///   be retried later, because its date is too far ahead of the clock.
     /// - Otherwise when the database does not answer.
     pub fn update_trainee(
         &mut self,
         stored: &StoredTrainee,
         changed: &Trainee,
     ) -> Result<(), StorageError> {
-        self.take_date(changed.updated_at)?;
         let extra = stored
             .extra
             .after(&stored.record, changed, self.change_date());

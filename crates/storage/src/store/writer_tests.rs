@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 use diesel::connection::{SimpleConnection, TransactionManager as _};
 use diesel::prelude::*;
 use domain::{State, Trainee};
@@ -298,8 +298,7 @@ fn fill_the_disk(session: &mut Session<'_>) -> Answer<()> {
 fn fill_the_disk_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
     let now = session.now();
     session.connection.transaction(|connection| {
-        let mut transaction =
-            Transaction::new(connection, Access::Write, JobTime::new_reading(now));
+        let mut transaction = Transaction::new(connection, Access::Write, JobTime::new(now));
         fill_the_disk(&mut Session::new(&mut transaction))
     })
 }
@@ -417,39 +416,6 @@ fn database_locked_by_another_process_is_busy() {
     other.batch_execute("ROLLBACK").unwrap();
     register.write(add(2)).unwrap();
     assert_eq!(kept(&register), [2]);
-}
-
-#[test]
-fn changes_of_group_have_distinct_dates_while_clock_stands_still() {
-    let register = Register::on_sqlite();
-    register.add_provider();
-    let hold = Hold::new(&register.store);
-    let add = |number: usize| {
-        move |session: &mut Session<'_>| {
-            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-            let now = provider.change_date();
-            provider.insert_trainee(&Trainee {
-                trainee_id: Some(number.to_string()),
-                state: Some(State::SubmittedForTrn),
-                created_at: Some(now),
-                updated_at: Some(now),
-                ..Trainee::default()
-            })?;
-            Ok(now)
-        }
-    };
-    let waiting: Vec<_> = (0..10)
-        .map(|number| queue(&register.store, add(number)))
-        .collect();
-    hold.release().unwrap();
-    let times: Vec<DateTime<Utc>> = waiting
-        .into_iter()
-        .map(|job| job.answer().unwrap())
-        .collect();
-    assert!(
-        times.is_sorted_by(|earlier, later| earlier < later),
-        "{times:?}"
-    );
 }
 
 #[test]

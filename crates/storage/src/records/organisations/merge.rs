@@ -12,7 +12,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 
 use crate::base::cause::Cause;
-use crate::error::{DatabaseError, StorageError};
+use crate::error::StorageError;
 use crate::records::organisations::{PartnerRow, SchoolRow};
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
@@ -20,8 +20,6 @@ use crate::store::Store;
 
 /// The number of organisations written in one transaction.
 const BATCH: usize = 500;
-/// The number of attempts to write a batch while the database is busy.
-const ATTEMPTS: usize = 5;
 /// The maximum time to wait for transactions that have read the organisations. Transactions of
 /// servers are shorter.
 const TRANSACTION_WAIT: Duration = Duration::from_secs(10);
@@ -392,7 +390,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
             .collect();
         self.update_records(&changed)?;
         let added = batch.len() - changed.len();
-        self.attempt(move |session| {
+        self.store.write_blocking(move |session| {
             batch.iter().try_for_each(|(id, organisation)| match id {
                 Some(id) => organisation.replace(*id, session),
                 None => organisation.add(session),
@@ -434,7 +432,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
                 let organisation = organisation.clone();
                 let by = self.by.clone();
                 let began = Instant::now();
-                after = self.attempt(move |session| {
+                after = self.store.write_blocking(move |session| {
                     organisation.update_records(id, session, after, by.as_deref())
                 })?;
                 if after.is_none() {
@@ -445,23 +443,6 @@ impl<'a, O: Organisation> Merge<'a, O> {
             }
         }
         Ok(())
-    }
-
-    /// Runs a job, with up to [`ATTEMPTS`] attempts while the database is busy. A busy database has
-    /// rolled the job back.
-    fn attempt<T: Send + 'static>(
-        &self,
-        job: impl Fn(&mut Session<'_>) -> Result<T, StorageError> + Clone + Send + 'static,
-    ) -> Result<T, StorageError> {
-        let mut attempts = 1;
-        loop {
-            match self.store.write_blocking(job.clone()) {
-                Err(StorageError::Database(DatabaseError::Busy)) if attempts < ATTEMPTS => {
-                    attempts += 1
-                }
-                outcome => return outcome,
-            }
-        }
     }
 }
 

@@ -27,11 +27,8 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must be
-    /// retried later, because its date is too far ahead of the clock. Otherwise when the database
-    /// does not answer.
+    /// When the database does not answer.
     pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
-        self.take_date(trainee.updated_at)?;
         // If the new record is withdrawn, the document also has the state before the withdrawal.
         let in_training = if trainee.trn.is_some() {
             State::TrnReceived

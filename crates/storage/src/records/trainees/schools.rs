@@ -22,9 +22,7 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must be
-    /// retried later, because its date is too far ahead of the clock. Otherwise when the database
-    /// does not answer, or a row is corrupt.
+    /// When the database does not answer, or a row is corrupt.
     pub(crate) fn update_placements_of_school(
         &mut self,
         (school_id, name, postcode): (i64, &str, Option<&str>),

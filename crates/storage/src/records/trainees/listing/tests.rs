@@ -81,11 +81,8 @@ fn crowded() -> (Database, DatabaseConnection) {
 
 /// Reads a page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
-    let mut transaction = Transaction::new(
-        connection,
-        Access::Read,
-        JobTime::new_reading(NOW.parse().unwrap()),
-    );
+    let mut transaction =
+        Transaction::new(connection, Access::Read, JobTime::new(NOW.parse().unwrap()));
     let mut session = Session::new(&mut transaction);
     session
         .open_provider(UKPRN, Cause::new("test"))
