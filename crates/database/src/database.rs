@@ -21,8 +21,9 @@ use crate::jobs::transaction::Transaction;
 use crate::last_fault::LastFault;
 use crate::metrics::StoreMetrics;
 use crate::options::StoreOptions;
+use crate::positions::{LockedProviders, PositionTable};
 use crate::stats::{StoreStats, WriteCounters, WriterStats};
-use crate::writer::{StartWriting, WriteScope, Writers};
+use crate::writer::{WriteScope, Writers};
 
 /// The pause of [`Database::drain`] between two checks whether jobs wait.
 const DRAIN_PAUSE: Duration = Duration::from_millis(5);
@@ -44,6 +45,7 @@ pub struct Database {
     patience: Duration,
     counters: Arc<WriteCounters>,
     clock: Clock,
+    positions: PositionTable,
     last_fault: LastFault,
     /// Keeps the files of a SQLite database in use, so that SQLite does not replace them.
     _kept_open: Option<Arc<KeptOpen>>,
@@ -52,7 +54,7 @@ pub struct Database {
 impl Database {
     /// Opens a database. Creates a missing SQLite file and its folder, but no tables.
     ///
-    /// `start_writing` runs first in each transaction that writes.
+    /// `positions` locks the providers whose records a transaction changes.
     ///
     /// # Errors
     ///
@@ -60,7 +62,7 @@ impl Database {
     pub fn open(
         connections: &Connections,
         options: StoreOptions,
-        start_writing: StartWriting,
+        positions: PositionTable,
     ) -> Result<Self, DatabaseError> {
         let connections = connections.waiting(options.connection_wait);
         let for_pool = connections.sharing(PageCaches::POOL, options.readers);
@@ -97,7 +99,7 @@ impl Database {
             false => options.writers,
         };
         let writing_pool = pool(&for_writer, size);
-        let writers = Writers::start(&connections, &writing_pool, &options, start_writing)?;
+        let writers = Writers::start(&connections, &writing_pool, &options, positions)?;
         Ok(Self {
             connections,
             pool: reads,
@@ -107,6 +109,7 @@ impl Database {
             patience: options.place_wait,
             counters,
             clock: options.clock,
+            positions,
             last_fault: LastFault::default(),
             _kept_open: kept_open,
         })
@@ -302,6 +305,17 @@ impl Database {
         access: Access,
         mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.pool.run_job(connection, access, &mut job)
+        let mut locked = LockedProviders::new(self.positions, self.clock.clone());
+        let mut run = |transaction: &mut Transaction<'_>| {
+            let connection = &mut *transaction.connection;
+            let mut own = Transaction::new(connection, access, transaction.time);
+            if access == Access::Write {
+                own = own.with_locked(&mut locked);
+            }
+            let answer = job(&mut own)?;
+            locked.store(transaction.connection)?;
+            Ok(answer)
+        };
+        self.pool.run_job(connection, access, &mut run)
     }
 }

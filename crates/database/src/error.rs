@@ -77,6 +77,12 @@ pub enum DatabaseError {
     /// The transaction conflicted with a concurrent one and was rolled back.
     #[error("transactions collided")]
     Collided,
+    /// A job changes records of a provider that it has not locked.
+    #[error("job changes records of a provider without its lock")]
+    ProviderNotLocked,
+    /// A job changes records of a second provider.
+    #[error("job changes records of two providers")]
+    SecondProvider,
     /// Too many jobs wait. The job was not begun.
     #[error("queue of waiting jobs is full")]
     QueueFull,
@@ -195,6 +201,8 @@ impl DatabaseError {
             | Self::IsFolder(_)
             | Self::Thread(_)
             | Self::JobPanicked
+            | Self::ProviderNotLocked
+            | Self::SecondProvider
             | Self::TransactionDepth
             | Self::TransactionLost(_)
             | Self::Query(_) => false,

@@ -13,16 +13,12 @@
 //! again in a transaction of its own. A job that panicked fails. If the outcome of the commit is
 //! unknown, each job of the transaction gets that error.
 
-pub(crate) mod watch;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, TimeDelta, Utc};
-
-use crate::clock::JobTime;
+use crate::connection::watch::Watch;
 use crate::connection::{Access, Connections, DatabaseConnection, PooledConnection};
 use crate::error::DatabaseError;
 use crate::jobs::job::{Job, JobOutcome};
@@ -31,7 +27,7 @@ use crate::jobs::runs::{RerunBudget, RerunDecision};
 use crate::jobs::transaction::Transaction;
 use crate::jobs::write_queue::{QueuedJob, WriteQueue, WriterKey};
 use crate::options::StoreOptions;
-use crate::writer::watch::Watch;
+use crate::positions::{LockedProviders, PositionTable};
 
 /// Whose records a job changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,20 +37,6 @@ pub enum WriteScope {
     Provider(i64),
     /// No records of any provider.
     NoProvider,
-}
-
-/// The first statements of a transaction that writes, before its first savepoint: a rollback to a
-/// savepoint would release the locks that were taken behind it.
-pub type StartWriting =
-    fn(&mut DatabaseConnection, WriteScope) -> Result<WriteStart, DatabaseError>;
-
-/// What a transaction that writes has read first.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WriteStart {
-    /// The clock of the database; `None` to use the clock of the program.
-    pub now: Option<DateTime<Utc>>,
-    /// The date of the last change that later changes must not precede.
-    pub last_change: Option<DateTime<Utc>>,
 }
 
 /// The queue of the jobs, and the threads that run them. When the value is dropped, the threads run
@@ -75,7 +57,7 @@ impl Writers {
         connections: &Connections,
         pool: &Arc<JobPool>,
         options: &StoreOptions,
-        start_writing: StartWriting,
+        table: PositionTable,
     ) -> Result<Self, DatabaseError> {
         let queue = Arc::new(WriteQueue::new(options.queue));
         let has_one_writer = connections.allow_one_writer();
@@ -90,7 +72,7 @@ impl Writers {
                 pool: Arc::clone(pool),
                 queue: Arc::clone(&queue),
                 group_limit: options.group,
-                start_writing,
+                table,
             };
             thread::Builder::new()
                 .name("database-writer".to_owned())
@@ -112,12 +94,16 @@ impl Writers {
         patience: Duration,
         runs: RerunBudget,
     ) -> Result<(WriterKey, u64), DatabaseError> {
-        let writer = match scope {
-            _ if self.has_one_writer => Some(WriterKey::Database),
-            WriteScope::Provider(provider) => Some(WriterKey::Provider(provider)),
+        let provider = match scope {
+            WriteScope::Provider(provider) => Some(provider),
             WriteScope::NoProvider => None,
         };
-        self.queue.add(writer, job, Instant::now() + patience, runs)
+        let writer = match self.has_one_writer {
+            true => Some(WriterKey::Database),
+            false => provider.map(WriterKey::Provider),
+        };
+        self.queue
+            .add(writer, provider, job, Instant::now() + patience, runs)
     }
 }
 
@@ -133,7 +119,7 @@ struct WriterThread {
     pool: Arc<JobPool>,
     queue: Arc<WriteQueue>,
     group_limit: usize,
-    start_writing: StartWriting,
+    table: PositionTable,
 }
 
 /// A job that has begun, and the outcome of its run; `None` if it has not ended.
@@ -142,11 +128,11 @@ struct BegunJob {
     outcome: Option<JobOutcome>,
 }
 
-/// The dates of the changes in one transaction.
-struct GroupDates {
-    /// The difference between the clocks of the database and of the program.
-    offset: TimeDelta,
-    last_change: Option<DateTime<Utc>>,
+/// The open transaction of a turn.
+struct OpenTransaction<'a> {
+    connection: &'a mut DatabaseConnection,
+    watch: Option<&'a Watch>,
+    locked: LockedProviders,
 }
 
 impl WriterThread {
@@ -260,11 +246,16 @@ impl WriterThread {
         } = &mut *pooled;
         connection.set_deadline(deadline);
         connection.begin(Access::Write)?;
-        let start = (self.start_writing)(connection, writer.scope())?;
-        let mut dates = GroupDates {
-            offset: self.pool.clock.offset_of(start.now),
-            last_change: start.last_change,
+        let locked = LockedProviders::new(self.table, self.pool.clock.clone());
+        let mut open = OpenTransaction {
+            connection,
+            watch: watch.as_ref(),
+            locked,
         };
+        if let Some(provider) = writer.provider() {
+            // Before the first savepoint: a rollback to a savepoint releases the locks behind it.
+            open.locked.lock(open.connection, provider)?;
+        }
         while group.len() < self.group_limit
             && let Some((queued, has_more)) = self.queue.take(writer, group.is_empty())
         {
@@ -277,14 +268,14 @@ impl WriterThread {
             let outcome = None;
             let begun = group.push_mut(BegunJob { queued, outcome });
             let outcome = if has_savepoint {
-                self.run_in_savepoint(connection, watch.as_ref(), begun, &mut dates, number)?
+                self.run_in_savepoint(&mut open, begun, number)?
             } else {
-                self.run_job(connection, watch.as_ref(), begun, &mut dates, 1)?
+                self.run_job(&mut open, begun, 1)?
             };
             if !has_savepoint && outcome != JobOutcome::Keep {
                 // The job has its answer. If this fails, the pool drops the connection, so nothing
                 // is committed.
-                let _ = connection.roll_back();
+                let _ = open.connection.roll_back();
                 return Ok(());
             }
             if runs_alone {
@@ -292,11 +283,12 @@ impl WriterThread {
             }
         }
         if group.is_empty() {
-            let _ = connection.roll_back();
+            let _ = open.connection.roll_back();
             return Ok(());
         }
+        open.locked.store(open.connection)?;
         self.pool
-            .end(connection, Access::Write, 1, group.len() as u64)
+            .end(open.connection, Access::Write, 1, group.len() as u64)
     }
 
     /// Runs a job in a savepoint, and rolls its changes back unless they must be kept.
@@ -306,57 +298,53 @@ impl WriterThread {
     /// the transaction, the savepoint has gone with it and its release fails.
     fn run_in_savepoint(
         &self,
-        connection: &mut DatabaseConnection,
-        watch: Option<&Watch>,
+        open: &mut OpenTransaction<'_>,
         begun: &mut BegunJob,
-        dates: &mut GroupDates,
         number: usize,
     ) -> Result<JobOutcome, DatabaseError> {
-        connection.open_savepoint(number)?;
-        let outcome = self.run_job(connection, watch, begun, dates, 2)?;
+        open.connection.open_savepoint(number)?;
+        let before = open.locked.clone();
+        let outcome = self.run_job(open, begun, 2)?;
         if outcome != JobOutcome::Keep {
-            connection
+            open.connection
                 .roll_back_to_savepoint(number)
                 .map_err(DatabaseError::from_lost_transaction)?;
+            open.locked = before;
         }
-        connection
+        open.connection
             .release_savepoint(number)
             .map_err(DatabaseError::from_lost_transaction)?;
-        connection.require_depth(1)?;
+        open.connection.require_depth(1)?;
         Ok(outcome)
     }
 
     /// Runs a job. Fails unless `depth` transactions and savepoints are open after it.
     fn run_job(
         &self,
-        connection: &mut DatabaseConnection,
-        watch: Option<&Watch>,
+        open: &mut OpenTransaction<'_>,
         begun: &mut BegunJob,
-        dates: &mut GroupDates,
         depth: u32,
     ) -> Result<JobOutcome, DatabaseError> {
         let started = Instant::now();
-        let mut time = JobTime::new(self.pool.clock.now() + dates.offset);
-        if let Some(last_change) = dates.last_change {
-            time.follow(last_change);
+        let provider = begun.queued.provider;
+        if let Some(provider) = provider {
+            open.locked.lock(open.connection, provider)?;
         }
-        let mut transaction = Transaction::new(connection, Access::Write, time);
+        let time = open.locked.job_time(provider);
+        let mut transaction =
+            Transaction::new(open.connection, Access::Write, time).with_locked(&mut open.locked);
         let job = &mut begun.queued.job;
         let ended = catch_unwind(AssertUnwindSafe(|| job.run(&mut transaction)));
-        let change_date = transaction.time.change_date();
         self.pool.metrics.job_ended(Access::Write, started);
-        if let Some(watch) = watch {
+        if let Some(watch) = open.watch {
             watch.require_open()?;
         }
         let outcome = ended.map_err(|_| {
             // A panic leaves the transaction in an unknown state.
-            connection.close();
+            open.connection.close();
             DatabaseError::JobPanicked
         })?;
-        connection.require_depth(depth)?;
-        if outcome == JobOutcome::Keep {
-            dates.last_change = Some(change_date);
-        }
+        open.connection.require_depth(depth)?;
         begun.outcome = Some(outcome);
         Ok(outcome)
     }

@@ -132,7 +132,7 @@ fn erase(
     let mut provider = session
         .open_provider(ukprn, cause)?
         .ok_or(ErasureError::UnknownTrainee)?;
-    // Locks the trainee against concurrent erasures.
+    // Locks the provider against concurrent erasures.
     let found = provider.find_hidden_trainee(trainee_id)?;
     if let Some(erasure) = provider.erasure_of(trainee_id)? {
         return if erasure.ukprn == ukprn {

@@ -26,7 +26,7 @@ pub use database::options::StoreOptions;
 pub use database::stats::{Queue, StoreStats, WriterStats};
 use database::writer::WriteScope;
 
-use crate::base::timestamps;
+use crate::base::provider_lock::POSITIONS;
 use crate::error::{DatabaseError, JobError, StorageError};
 use crate::session::Session;
 
@@ -85,7 +85,7 @@ impl Store {
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
         let connections = Connections::from_url(url)?;
         Ok(Self {
-            database: Database::open(&connections, options, timestamps::start_writing)?,
+            database: Database::open(&connections, options, POSITIONS)?,
         })
     }
 
@@ -201,6 +201,24 @@ impl Store {
         E: JobError,
     {
         let scope = WriteScope::NoProvider;
+        take_job_error(self.database.write_blocking(scope, in_session(job)))
+    }
+
+    /// Like [`Store::write_records`], for callers outside any tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Store::write`].
+    pub fn write_records_blocking<T, E>(
+        &self,
+        provider_id: i64,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let scope = WriteScope::Provider(provider_id);
         take_job_error(self.database.write_blocking(scope, in_session(job)))
     }
 

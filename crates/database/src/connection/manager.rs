@@ -15,8 +15,8 @@ use postgres_client::{Node, PostgresConnection};
 use super::connect_retry::connect_with_retry;
 use super::database_connection::DatabaseConnection;
 use super::database_file::{BUSY_TIMEOUT_MS, DatabaseFile, KeptOpen};
+use super::watch::Watch;
 use crate::error::DatabaseError;
-use crate::writer::watch::Watch;
 
 /// How long a statement of a job waits for a lock on PostgreSQL. After that the job is rolled
 /// back.

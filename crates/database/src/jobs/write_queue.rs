@@ -10,7 +10,6 @@ use crate::error::DatabaseError;
 use crate::jobs::job::Job;
 use crate::jobs::runs::RerunBudget;
 use crate::stats::Queue;
-use crate::writer::WriteScope;
 
 /// A writer: its jobs run one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,11 +23,11 @@ pub(crate) enum WriterKey {
 }
 
 impl WriterKey {
-    /// Whose records the jobs of the writer change.
-    pub(crate) fn scope(self) -> WriteScope {
+    /// The provider whose records the jobs of the writer change; `None` for several or none.
+    pub(crate) fn provider(self) -> Option<i64> {
         match self {
-            Self::Provider(provider) => WriteScope::Provider(provider),
-            Self::Database | Self::Job(_) => WriteScope::NoProvider,
+            Self::Provider(provider) => Some(provider),
+            Self::Database | Self::Job(_) => None,
         }
     }
 }
@@ -36,6 +35,8 @@ impl WriterKey {
 /// A job that waits to write.
 pub(crate) struct QueuedJob {
     pub(crate) number: u64,
+    /// The provider whose records the job changes.
+    pub(crate) provider: Option<i64>,
     pub(crate) job: Box<dyn Job>,
     /// When the job was added.
     pub(crate) arrived: Instant,
@@ -83,8 +84,8 @@ impl WriteQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job of `writer`; `None` for a writer of its own. Returns the writer and the number of
-    /// the job.
+    /// Adds a job that changes records of `provider`. `writer` is `None` for a writer of its own.
+    /// Returns the writer and the number of the job.
     ///
     /// # Errors
     ///
@@ -92,6 +93,7 @@ impl WriteQueue {
     pub(crate) fn add(
         &self,
         writer: Option<WriterKey>,
+        provider: Option<i64>,
         job: Box<dyn Job>,
         patience_end: Instant,
         runs: RerunBudget,
@@ -106,6 +108,7 @@ impl WriteQueue {
         let key = writer.unwrap_or(WriterKey::Job(number));
         let queued = QueuedJob {
             number,
+            provider,
             job,
             arrived: Instant::now(),
             patience_end,

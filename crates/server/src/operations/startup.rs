@@ -188,6 +188,8 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::CorruptRow { .. }
         | StorageError::CorruptSetting { .. }
         | StorageError::Database(DatabaseError::JobPanicked)
+        | StorageError::Database(DatabaseError::ProviderNotLocked)
+        | StorageError::Database(DatabaseError::SecondProvider)
         | StorageError::Database(DatabaseError::TransactionDepth)
         | StorageError::Database(DatabaseError::TransactionLost(_))
         | StorageError::Database(DatabaseError::Query(_))

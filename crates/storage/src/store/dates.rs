@@ -98,10 +98,9 @@ impl Poller {
                 per_page: DEFAULT_PER_PAGE,
             };
             let read = |session: &mut Session<'_>| {
-                session
-                    .open_provider(UKPRN, Cause::new("test"))?
-                    .unwrap()
-                    .list_trainees(&listing)
+                let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
+                let standing = provider.standing()?;
+                provider.list_trainees(&listing, &standing)
             };
             let trainees = register.read(read).unwrap().trainees;
             is_full = trainees.len() as i64 == DEFAULT_PER_PAGE;

@@ -32,7 +32,7 @@ fn every_kind_of_job_is_timed() {
         times_of(store.look_up(list_twice)),
         times_of(store.read(list_twice)),
         times_of(store.write(list_twice)),
-        times_of(store.write_records(1, list_twice)),
+        times_of(store.write_records(0, list_twice)),
     ];
     for times in jobs {
         assert_eq!((times.statements, times.runs), (2, 1), "{jobs:?}");

@@ -28,8 +28,8 @@ use crate::testing::{Queued, Register, UKPRN, block_on};
 
 type Answer<T> = Result<T, StorageError>;
 
-/// The provider whose writer runs the jobs. The queue does not require it to exist.
-const PROVIDER: i64 = 1_000;
+/// The provider whose writer runs the jobs: the row of the service, which each register has.
+const PROVIDER: i64 = 0;
 
 /// Blocks the writer's thread inside a job until [`Hold::release`]. The job is the first of its
 /// group.
@@ -40,9 +40,13 @@ struct Hold {
 
 impl Hold {
     fn new(store: &Store) -> Self {
+        Self::from_first_job(store, PROVIDER)
+    }
+
+    fn from_first_job(store: &Store, provider: i64) -> Self {
         let (started, wait_for_start) = mpsc::channel();
         let (release, wait_for_release) = mpsc::channel();
-        let held = queue(store, move |_| {
+        let held = queue_for(store, provider, move |_| {
             // The receivers are gone when the job runs again.
             let _ = started.send(());
             let _ = wait_for_release.recv();
@@ -62,8 +66,16 @@ fn queue<T: Send + 'static>(
     store: &Store,
     job: impl FnMut(&mut Session<'_>) -> Answer<T> + Send + 'static,
 ) -> Queued<Answer<T>> {
+    queue_for(store, PROVIDER, job)
+}
+
+fn queue_for<T: Send + 'static>(
+    store: &Store,
+    provider: i64,
+    job: impl FnMut(&mut Session<'_>) -> Answer<T> + Send + 'static,
+) -> Queued<Answer<T>> {
     let store = store.clone();
-    Queued::new(async move { store.write_records(PROVIDER, job).await })
+    Queued::new(async move { store.write_records(provider, job).await })
 }
 
 fn add(number: usize) -> impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static {
@@ -471,8 +483,9 @@ fn writers_of_other_providers_run_at_the_same_time() {
     }
     let register = Register::new();
     let hold = Hold::new(&register.store);
-    block_on(register.store.write_records(PROVIDER + 1, add(1))).unwrap();
-    block_on(register.store.write(add(2))).unwrap();
+    // The jobs of the first provider run, and a job that changes no records.
+    block_on(register.store.write(add(1))).unwrap();
+    block_on(register.store.write_records(1, add(2))).unwrap();
     assert_eq!(kept(&register), [1, 2]);
     hold.release().unwrap();
 }
@@ -569,9 +582,11 @@ fn commit_with_unknown_outcome_fails_each_of_its_jobs() {
 #[test]
 fn same_person_twice_in_transaction_is_registered_once() {
     let register = Register::with_provider();
-    let hold = Hold::new(&register.store);
+    // The key of the first provider.
+    let provider = 1;
+    let hold = Hold::from_first_job(&register.store, provider);
     let writes = [("a", "Ash"), ("b", "ASH"), ("c", "Birch")].map(|(id, name)| {
-        queue(&register.store, move |session| {
+        queue_for(&register.store, provider, move |session| {
             let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             let now = Some(provider.change_date());
             let trainee = Trainee {

@@ -59,8 +59,6 @@ impl ProviderSession<'_> {
         diesel::delete(links).execute(self.connection)?;
         let entries = diesel::delete(changes::table.filter(changes::trainee_key.eq(stored.key)))
             .execute(self.connection)?;
-        // On SQLite the key of this entry must be the position of the change: write it directly
-        // after the deletion.
         self.add_entry_without_fields(stored.key)?;
         self.blank_replies(&ids)?;
         self.remove_record_keys(&record_keys)?;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use diesel::connection::{Instrumentation as _, InstrumentationEvent, get_default_instrumentation};
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
-use crate::connection::DatabaseConnection;
+use super::database_connection::DatabaseConnection;
 use crate::error::DatabaseError;
 
 /// The messages of failures that may end a SQLite transaction ("Response To Errors Within A
