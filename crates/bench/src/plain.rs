@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::http::{Client, get};
 use crate::outcome::Outcome;
-use crate::register::{PROVIDERS, Register, ukprn, without_settings};
+use crate::register::{Register, shares, ukprn, without_settings};
 use crate::scenario::{Facts, Scenario, academic_cycles, next_page};
 
 const FILLING: &str = "filling_plain";
@@ -63,7 +63,7 @@ pub(crate) fn fill(
     if !process.wait()?.success() {
         return Err("the plain service cannot be filled".into());
     }
-    let expected = register.trainees / PROVIDERS * PROVIDERS;
+    let expected = shares(register.trainees).into_iter().sum::<usize>();
     if trainees != expected {
         return Err(format!("the register lists {trainees} of {expected} trainees").into());
     }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::iter;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,8 +19,26 @@ use crate::http::{Client, get};
 use crate::outcome::Outcome;
 use crate::process::{Meter, on_server_processor, wait_for};
 
-/// Providers of a register, each with as many trainees.
-pub(crate) const PROVIDERS: usize = 5;
+/// Providers of a small register, each with as many trainees.
+const PROVIDERS: usize = 5;
+/// A register with more trainees has many providers.
+const SMALL: usize = 100_000;
+/// Providers of a large register. The first one has the given share of the trainees.
+const MANY_PROVIDERS: usize = 300;
+const LARGEST_PER_CENT: usize = 3;
+
+/// The number of trainees of each provider of a register with `trainees` trainees. Rounding leaves
+/// some out.
+pub(crate) fn shares(trainees: usize) -> Vec<usize> {
+    if trainees <= SMALL {
+        return vec![trainees / PROVIDERS; PROVIDERS];
+    }
+    let largest = trainees * LARGEST_PER_CENT / 100;
+    let others = MANY_PROVIDERS - 1;
+    let mut shares = vec![largest];
+    shares.extend(iter::repeat_n((trainees - largest) / others, others));
+    shares
+}
 
 /// The program of a commit.
 #[derive(Debug)]
@@ -97,8 +116,8 @@ impl Program {
             "--database-url",
             &url,
         ])?;
-        let count = (trainees / PROVIDERS).to_string();
-        for number in 0..PROVIDERS {
+        for (number, count) in shares(trainees).into_iter().enumerate() {
+            let count = count.to_string();
             let ukprn = ukprn(number);
             self.run(&[
                 "provider",
@@ -129,7 +148,7 @@ impl Program {
     }
 
     /// A token of each provider of a register.
-    pub(crate) fn tokens(&self, url: &str) -> Outcome<Vec<String>> {
+    pub(crate) fn tokens(&self, url: &str, trainees: usize) -> Outcome<Vec<String>> {
         let issue = |number| {
             self.run(&[
                 "token",
@@ -142,7 +161,7 @@ impl Program {
                 "bench",
             ])
         };
-        (0..PROVIDERS).map(issue).collect()
+        (0..shares(trainees).len()).map(issue).collect()
     }
 }
 
@@ -306,7 +325,7 @@ impl Register {
         folder: &Path,
     ) -> Outcome<Self> {
         let filled = program.filled(databases, trainees)?;
-        let tokens = program.tokens(&databases.url(&filled))?;
+        let tokens = program.tokens(&databases.url(&filled), trainees)?;
         let program = Rc::clone(program);
         Ok(Self {
             service: Service::Program(program),

@@ -59,8 +59,10 @@ pub(crate) enum Scenario {
     Copy,
     /// A copy by the changes.
     Changes,
-    /// A new trainee.
+    /// A new trainee of each provider in turn.
     Post,
+    /// Like the scenario above, for one provider.
+    PostToOne,
     /// Nine reads of a trainee to one new trainee.
     NineToOne,
     /// A registration with an idempotency key, whose reply is stored.
@@ -72,7 +74,7 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Get,
         Self::GetOldest,
         Self::GetGzip,
@@ -86,6 +88,7 @@ impl Scenario {
         Self::Copy,
         Self::Changes,
         Self::Post,
+        Self::PostToOne,
         Self::NineToOne,
         Self::PostWithKey,
         Self::Batch,
@@ -108,6 +111,7 @@ impl Scenario {
             Self::Copy => "copy",
             Self::Changes => "changes",
             Self::Post => "post",
+            Self::PostToOne => "post-one",
             Self::NineToOne => "nine-to-one",
             Self::PostWithKey => "post-key",
             Self::Batch => "batch",
@@ -131,6 +135,7 @@ impl Scenario {
             Self::Copy => "Trainees copied by `next`, pages of 500, with nested records",
             Self::Changes => "Trainees copied by `/changes`, pages of 500",
             Self::Post => "New trainee with two placements and a degree",
+            Self::PostToOne => "New trainee, all of one provider",
             Self::NineToOne => "Nine reads to one new trainee",
             Self::PostWithKey => "New trainee with an `Idempotency-Key`",
             Self::Batch => "New trainees in batches of 200, with keys",
@@ -146,6 +151,7 @@ impl Scenario {
     pub(crate) fn writes(self) -> bool {
         [
             Self::Post,
+            Self::PostToOne,
             Self::NineToOne,
             Self::PostWithKey,
             Self::Batch,
@@ -158,6 +164,7 @@ impl Scenario {
     pub(crate) fn load(self, facts: &Facts) -> Option<Load> {
         match self {
             Self::Post => Some(Load::new(vec![facts.create()], WRITERS)),
+            Self::PostToOne => Some(Load::new(vec![facts.create_for_one()], WRITERS)),
             Self::NineToOne => {
                 let read = Step::Read(self.requests(facts).into());
                 Some(Load::new(
@@ -201,6 +208,7 @@ impl Scenario {
         ![
             Self::Copy,
             Self::Changes,
+            Self::PostToOne,
             Self::PostWithKey,
             Self::Batch,
             Self::Put,
@@ -221,6 +229,7 @@ impl Scenario {
             Self::Status,
             Self::Since,
             Self::Post,
+            Self::PostToOne,
             Self::NineToOne,
         ]
         .contains(&self)
@@ -292,7 +301,9 @@ impl Scenario {
             Self::Since => facts.first_pages(|provider| format!("since={}", provider.since)),
             Self::Copy => facts.collect_requests(|provider| &provider.pages_of_copy),
             Self::Changes => facts.collect_requests(|provider| &provider.changes_of_copy),
-            Self::Post | Self::PostWithKey | Self::Batch | Self::Put => Vec::new(),
+            Self::Post | Self::PostToOne | Self::PostWithKey | Self::Batch | Self::Put => {
+                Vec::new()
+            }
         }
     }
 }
@@ -482,6 +493,12 @@ impl Facts {
     /// Registrations of new trainees.
     fn create(&self) -> Step {
         Step::Write(self.registrations(&self.body).into())
+    }
+
+    /// Registrations of other persons, all of the first provider.
+    fn create_for_one(&self) -> Step {
+        let body = self.body_of_others("One");
+        Step::Write(self.registrations(&body).into_iter().take(1).collect())
     }
 
     /// Registrations of persons whom [`Facts::create`] does not register.

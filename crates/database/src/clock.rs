@@ -9,11 +9,8 @@ use std::sync::Arc;
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 
 mod job;
-mod write;
 
 pub use self::job::JobTime;
-pub(crate) use self::job::MAX_DATE_WAIT;
-pub(crate) use self::write::WriteClock;
 
 /// The most that the date of a change may be ahead of the clock.
 pub const MAX_LEAD: TimeDelta = TimeDelta::seconds(1);
@@ -22,22 +19,40 @@ pub const WRONG_CLOCK: TimeDelta = TimeDelta::minutes(5);
 
 /// A source of time. Cheap to clone; all clones are the same clock.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
+pub struct Clock {
+    tell: Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>,
+    is_system: bool,
+}
 
 impl Clock {
     /// The clock of the machine.
     pub fn system() -> Self {
-        Self::from_fn(Utc::now)
+        Self {
+            is_system: true,
+            ..Self::from_fn(Utc::now)
+        }
     }
 
     /// A clock that calls `tell`, such as a stopped clock in a test.
     pub fn from_fn(tell: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+        Self {
+            tell: Arc::new(tell),
+            is_system: false,
+        }
     }
 
     /// The current time, truncated to milliseconds.
     pub fn now(&self) -> DateTime<Utc> {
-        (self.0)().trunc_subsecs(3)
+        (self.tell)().trunc_subsecs(3)
+    }
+
+    /// How far the clock of the database is ahead of this clock; zero for a clock of a test, which
+    /// then is the clock of the database too, and for an unknown time.
+    pub(crate) fn offset_of(&self, database: Option<DateTime<Utc>>) -> TimeDelta {
+        match database {
+            Some(database) if self.is_system => database.trunc_subsecs(3) - self.now(),
+            Some(_) | None => TimeDelta::zero(),
+        }
     }
 }
 

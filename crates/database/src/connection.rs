@@ -8,9 +8,9 @@ mod database_file;
 pub mod fixed_expression;
 mod manager;
 pub mod prepared;
-mod queued;
 mod statement_counter;
 mod static_query;
+pub(crate) mod watch;
 
 use std::time::Instant;
 
@@ -21,8 +21,7 @@ use postgres_client::PostgresConnection;
 pub use self::database_connection::DatabaseConnection;
 pub(crate) use self::database_file::KeptOpen;
 pub use self::manager::{Connections, PROBE_TIMEOUT};
-pub(crate) use self::manager::{LogPoolErrors, PageCaches};
-pub use self::queued::{Borrowed, QueryQueue, QueuedQuery};
+pub(crate) use self::manager::{LogPoolErrors, PageCaches, PooledConnection};
 pub use self::static_query::{StaticQuery, StaticUpdate, static_query, static_update};
 use crate::error::DatabaseError;
 

@@ -1,31 +1,34 @@
 //! Takes jobs from any thread and runs each in one transaction.
 //!
-//! On SQLite all writes go through one thread that commits many together; on PostgreSQL they run
-//! concurrently on the pool. Callers see no difference. The module is independent of what the jobs
-//! do.
+//! Jobs that read run concurrently on a pool. Jobs that write run one after the other for each
+//! writer: one on SQLite, one for each provider on PostgreSQL. The module is independent of what the
+//! jobs do.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use crate::clock::{Clock, WriteClock};
+use crate::clock::Clock;
 use crate::connection::{Access, Connections, DatabaseConnection, KeptOpen, PageCaches};
 use crate::error::{DatabaseError, JobError};
 use crate::jobs::job::{answer_of, job};
 use crate::jobs::look_ups::LookUps;
 use crate::jobs::pool::JobPool;
+use crate::jobs::runs::{JOB_TIME, RerunBudget};
 use crate::jobs::transaction::Transaction;
 use crate::last_fault::LastFault;
 use crate::metrics::StoreMetrics;
 use crate::options::StoreOptions;
+use crate::positions::{LockedProviders, PositionTable};
 use crate::stats::{StoreStats, WriteCounters, WriterStats};
-use crate::writer::{LatestChange, Writer};
+use crate::writer::{WriteScope, Writers};
 
-/// The pause of [`Database::drain`] between two checks whether jobs wait for a date.
-const POSTPONED_PAUSE: Duration = Duration::from_millis(5);
+/// The pause of [`Database::drain`] between two checks whether jobs wait.
+const DRAIN_PAUSE: Duration = Duration::from_millis(5);
+/// How long a write of a command waits to begin.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A database that runs jobs. Cheap to clone; all clones are the same database.
 #[derive(Debug, Clone)]
@@ -35,28 +38,23 @@ pub struct Database {
     pool: Arc<JobPool>,
     /// The connections for look-ups by key on SQLite; on PostgreSQL these use the pool.
     look_ups: Option<Arc<LookUps>>,
-    writes: Writes,
+    /// The connections of jobs that write.
+    writing_pool: Arc<JobPool>,
+    writers: Arc<Writers>,
+    /// How long a write of a request waits to begin.
+    patience: Duration,
     counters: Arc<WriteCounters>,
     clock: Clock,
+    positions: PositionTable,
     last_fault: LastFault,
     /// Keeps the files of a SQLite database in use, so that SQLite does not replace them.
     _kept_open: Option<Arc<KeptOpen>>,
 }
 
-/// How jobs write.
-#[derive(Debug, Clone)]
-enum Writes {
-    /// Sequentially, on SQLite.
-    Thread(Writer),
-    /// Concurrently, on PostgreSQL.
-    Pool(Arc<JobPool>),
-}
-
 impl Database {
     /// Opens a database. Creates a missing SQLite file and its folder, but no tables.
     ///
-    /// `latest_change` returns the date of the last change in the database. Later changes get a
-    /// later date, also if another process made the last change.
+    /// `positions` locks the providers whose records a transaction changes.
     ///
     /// # Errors
     ///
@@ -64,27 +62,24 @@ impl Database {
     pub fn open(
         connections: &Connections,
         options: StoreOptions,
-        latest_change: LatestChange,
+        positions: PositionTable,
     ) -> Result<Self, DatabaseError> {
         let connections = connections.waiting(options.connection_wait);
         let for_pool = connections.sharing(PageCaches::POOL, options.readers);
         let for_look_ups = connections.sharing(PageCaches::LOOK_UPS, options.look_up_threads);
-        let for_writer = connections.sharing(PageCaches::WRITER, 1);
-        // Made without the pool, which would retry: a failure is returned at once with its cause.
+        let for_writer = connections.sharing(PageCaches::WRITER, 1).for_writing();
+        // Made without a pool, which would retry: a failure is returned at once with its cause.
         // This connection also enables WAL mode in a new SQLite file before others open it.
-        let first = for_writer.establish()?;
+        drop(for_writer.establish()?);
         let kept_open = connections.keep_open()?.map(Arc::new);
-        let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
         let metrics = StoreMetrics::new();
         let pool = |connections: &Connections, size| {
-            let clock = Arc::clone(&clock);
             let counters = Arc::clone(&counters);
             Arc::new(JobPool::open(
                 connections,
                 size,
                 &options,
-                clock,
                 counters,
                 metrics.clone(),
             ))
@@ -99,28 +94,22 @@ impl Database {
                 metrics.clone(),
             ))
         });
-        let writes = if connections.allow_one_writer() {
-            let clock = Arc::clone(&clock);
-            let counters = Arc::clone(&counters);
-            Writes::Thread(Writer::start(
-                for_writer,
-                first,
-                clock,
-                counters,
-                metrics,
-                &options,
-                latest_change,
-            )?)
-        } else {
-            Writes::Pool(pool(&connections.for_writing(), options.writers))
+        let size = match connections.allow_one_writer() {
+            true => 1,
+            false => options.writers,
         };
+        let writing_pool = pool(&for_writer, size);
+        let writers = Writers::start(&connections, &writing_pool, &options, positions)?;
         Ok(Self {
             connections,
             pool: reads,
             look_ups,
-            writes,
+            writing_pool,
+            writers: Arc::new(writers),
+            patience: options.place_wait,
             counters,
             clock: options.clock,
+            positions,
             last_fault: LastFault::default(),
             _kept_open: kept_open,
         })
@@ -189,58 +178,38 @@ impl Database {
     }
 
     /// Runs a job that may write. If the job returns `Ok`, its changes are committed before this
-    /// function returns.
+    /// function returns. `scope` names the provider whose records the job may change.
     ///
-    /// A job whose change cannot have a date yet is rolled back, waits, and runs again. On
-    /// PostgreSQL, so does a job that collided with another one (`runs.rs`). If the caller stops
-    /// waiting for the answer, the job may still be committed.
+    /// A job that collided with another one, or whose transaction was lost before its commit, is
+    /// rolled back and runs again (`runs.rs`). If the caller stops waiting for the answer, the job
+    /// may still be committed.
     ///
     /// # Errors
     ///
-    /// The error of the job, or why the job could not run or be committed. Must be called within a
-    /// tokio runtime.
+    /// The error of the job, or why the job could not run or be committed. [`DatabaseError::Busy`]
+    /// if the job had to wait for too long. Must be called within a tokio runtime.
     pub async fn write<T, E>(
         &self,
+        scope: WriteScope,
         job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        let writer = match &self.writes {
-            Writes::Thread(writer) => writer,
-            Writes::Pool(pool) => {
-                return self
-                    .last_fault
-                    .note(Arc::clone(pool).run(Access::Write, job).await);
+        let (job, mut reply) = self::job(job);
+        let runs = RerunBudget::new(Some(Instant::now() + JOB_TIME));
+        let (writer, number) = self.writers.add(scope, job, self.patience, runs)?;
+        let replied = match timeout(self.patience, &mut reply).await {
+            Ok(replied) => replied,
+            Err(_) => {
+                if let Some(overdue) = self.writers.queue.remove(writer, number) {
+                    overdue.job.answer(Err(DatabaseError::Busy));
+                }
+                reply.await
             }
         };
-        let (job, answer) = self::job(job);
-        writer.enqueue(job)?;
-        self.last_fault.note(answer_of(answer.await))
-    }
-
-    /// Like [`Database::write`], but may batch concurrent jobs into one transaction on PostgreSQL;
-    /// on SQLite all jobs are batched. In a batch, a job that would wait for a lock fails with
-    /// [`DatabaseError::Busy`] and runs again alone.
-    ///
-    /// # Errors
-    ///
-    /// Like [`Database::write`].
-    pub async fn write_in_group<T, E>(
-        &self,
-        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: JobError,
-    {
-        match &self.writes {
-            Writes::Thread(_) => self.write(job).await,
-            Writes::Pool(pool) => self
-                .last_fault
-                .note(Arc::clone(pool).run_in_group(job).await),
-        }
+        self.last_fault.note(answer_of(replied))
     }
 
     /// Like [`Database::read`], for callers outside any tokio runtime.
@@ -265,51 +234,26 @@ impl Database {
     /// Like [`Database::write`].
     pub fn write_blocking<T, E>(
         &self,
+        scope: WriteScope,
         job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        let writer = match &self.writes {
-            Writes::Thread(writer) => writer,
-            Writes::Pool(pool) => return pool.run_here(Access::Write, job),
-        };
-        let (job, answer) = self::job(job);
-        writer.enqueue(job)?;
-        answer_of(answer.blocking_recv())
+        let (job, reply) = self::job(job);
+        let runs = RerunBudget::new(None);
+        self.writers.add(scope, job, COMMAND_PATIENCE, runs)?;
+        answer_of(reply.blocking_recv())
     }
 
-    /// Waits until all earlier jobs have ended, including jobs whose callers stopped waiting.
-    /// Accepts later jobs during that time.
-    ///
-    /// # Errors
-    ///
-    /// The error of the last commit. Must be called within a tokio runtime.
-    pub async fn drain(&self) -> Result<(), DatabaseError> {
+    /// Waits until no job runs or waits, including jobs whose callers stopped waiting. Must be
+    /// called within a tokio runtime.
+    pub async fn drain(&self) {
         self.pool.drain().await;
-        let writer = match &self.writes {
-            Writes::Thread(writer) => writer,
-            Writes::Pool(pool) => {
-                let last = pool.groups.last();
-                while pool.groups.hold_any_until(last) {
-                    sleep(POSTPONED_PAUSE).await;
-                }
-                pool.drain().await;
-                return Ok(());
-            }
-        };
-        // The writer runs jobs in order, and this job is the last one.
-        let (last, answer) = job(|_| Ok::<_, DatabaseError>(()));
-        let to_enqueue = writer.clone();
-        // If the queue is full, this waits until it has room.
-        let enqueued = spawn_blocking(move || to_enqueue.enqueue_blocking(last)).await;
-        enqueued.unwrap_or(Err(DatabaseError::Closed))?;
-        answer_of(answer.await)?;
-        while writer.has_postponed() {
-            sleep(POSTPONED_PAUSE).await;
+        while !self.writers.queue.is_idle() {
+            sleep(DRAIN_PAUSE).await;
         }
-        Ok(())
     }
 
     /// The totals of writes since the database was opened.
@@ -319,25 +263,15 @@ impl Database {
 
     /// The state of the database, and its totals.
     pub fn stats(&self) -> StoreStats {
-        let pools = [
-            Some(&self.pool),
-            if let Writes::Pool(pool) = &self.writes {
-                Some(pool)
-            } else {
-                None
-            },
-        ];
-        let pools = || pools.iter().copied().flatten();
+        let pools = [&self.pool, &self.writing_pool];
+        let states = pools.map(|pool| pool.state());
         StoreStats {
             written: self.writer_stats(),
             pool_queue: self.pool.queue(),
-            writer_queue: match &self.writes {
-                Writes::Thread(writer) => writer.queue(),
-                Writes::Pool(pool) => pool.queue(),
-            },
-            connections: pools().map(|pool| pool.state().connections).sum(),
-            connections_idle: pools().map(|pool| pool.state().idle_connections).sum(),
-            connections_limit: pools().map(|pool| pool.size()).sum(),
+            writer_queue: self.writers.queue.state(),
+            connections: states.iter().map(|state| state.connections).sum(),
+            connections_idle: states.iter().map(|state| state.idle_connections).sum(),
+            connections_limit: pools.iter().map(|pool| pool.size()).sum(),
         }
     }
 
@@ -346,31 +280,17 @@ impl Database {
         crate::metrics::publish(&self.stats());
     }
 
-    /// The number of the last write that was queued for a group, and whether any write waits for a
-    /// group. For tests.
-    #[doc(hidden)]
-    pub fn group_queue(&self) -> (u64, bool) {
-        match &self.writes {
-            Writes::Thread(_) => (0, false),
-            Writes::Pool(pool) => (pool.groups.last(), pool.groups.hold_any_until(u64::MAX)),
-        }
-    }
-
-    /// Calls a function with a pooled connection that writes on PostgreSQL, without a transaction.
-    /// For tests.
+    /// Calls a function with a pooled connection that writes, without a transaction. For tests.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::Closed`] on SQLite; otherwise when no connection is free.
+    /// When no connection is free.
     #[doc(hidden)]
     pub fn with_writing_connection<T>(
         &self,
         call: impl FnOnce(&mut DatabaseConnection) -> T,
     ) -> Result<T, DatabaseError> {
-        let Writes::Pool(pool) = &self.writes else {
-            return Err(DatabaseError::Closed);
-        };
-        Ok(call(&mut pool.connection(None)?.connection))
+        Ok(call(&mut self.writing_pool.connection(None)?.connection))
     }
 
     /// Runs a job on a connection of the caller. For tests.
@@ -385,10 +305,17 @@ impl Database {
         access: Access,
         mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let pool = match (&self.writes, access) {
-            (Writes::Pool(pool), Access::Write) => pool,
-            (Writes::Pool(_) | Writes::Thread(_), _) => &self.pool,
+        let mut locked = LockedProviders::new(self.positions, self.clock.clone());
+        let mut run = |transaction: &mut Transaction<'_>| {
+            let connection = &mut *transaction.connection;
+            let mut own = Transaction::new(connection, access, transaction.time);
+            if access == Access::Write {
+                own = own.with_locked(&mut locked);
+            }
+            let answer = job(&mut own)?;
+            locked.store(transaction.connection)?;
+            Ok(answer)
         };
-        pool.run_job(connection, access, &mut job)
+        self.pool.run_job(connection, access, &mut run)
     }
 }

@@ -77,19 +77,15 @@ pub enum DatabaseError {
     /// The transaction conflicted with a concurrent one and was rolled back.
     #[error("transactions collided")]
     Collided,
-    /// The change would be dated more than a second ahead of the clock: the record was changed too
-    /// often in the last second, or the clock was set back a little.
-    #[error("the change would be dated more than a second ahead of the clock; it can be made in {} ms", .wait.as_millis())]
-    DateNotDue {
-        /// How long the change must wait.
-        wait: Duration,
-    },
+    /// A job changes records of a provider that it has not locked.
+    #[error("job changes records of a provider without its lock")]
+    ProviderNotLocked,
+    /// A job changes records of a second provider.
+    #[error("job changes records of two providers")]
+    SecondProvider,
     /// Too many jobs wait. The job was not begun.
     #[error("queue of waiting jobs is full")]
     QueueFull,
-    /// The common commit of several jobs failed. No change of the job was kept.
-    #[error("group of writes was lost")]
-    GroupLost(#[source] Arc<DatabaseError>),
     /// The disk is full, or the database has reached its size limit.
     #[error("database has no space left")]
     NoSpace(#[source] DieselError),
@@ -191,9 +187,7 @@ impl DatabaseError {
             | Self::DatabaseFault(_)
             | Self::Busy
             | Self::Collided
-            | Self::DateNotDue { .. }
             | Self::QueueFull
-            | Self::GroupLost(_)
             | Self::NoSpace(_)
             | Self::TransactionEnded { .. }
             | Self::DatabaseFileChanged(_)
@@ -207,6 +201,8 @@ impl DatabaseError {
             | Self::IsFolder(_)
             | Self::Thread(_)
             | Self::JobPanicked
+            | Self::ProviderNotLocked
+            | Self::SecondProvider
             | Self::TransactionDepth
             | Self::TransactionLost(_)
             | Self::Query(_) => false,

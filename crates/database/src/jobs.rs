@@ -1,10 +1,9 @@
 //! Runs jobs in transactions, alone or in groups, and decides when a job runs again.
 
-pub(crate) mod group_commit;
-pub(crate) mod group_queue;
 pub mod job;
 pub mod job_times;
 pub(crate) mod look_ups;
 pub(crate) mod pool;
 pub(crate) mod runs;
 pub mod transaction;
+pub(crate) mod write_queue;

@@ -8,7 +8,7 @@
 //!
 //! # How to add a way to run a job, or a metric
 //!
-//! A way to run a job, such as `write_in_group`:
+//! A way to run a job, such as `look_up`:
 //!
 //! 1. Add a function to `database.rs` that passes the outcome to `last_fault.note`, and the run to
 //!    `jobs/`. `jobs/pool.rs` hands out permits, `jobs/job_times.rs` measures, and `jobs/runs.rs`
@@ -16,7 +16,7 @@
 //!    variant to [`connection::Access`].
 //! 2. Offer it over a session in `crates/storage/src/store.rs`. Requests choose it by `JobMode` in
 //!    `crates/gateway/src/job.rs`.
-//! 3. Test it on both databases in `crates/storage/src/store/`, such as `group_commit_tests.rs`;
+//! 3. Test it on both databases in `crates/storage/src/store/`, such as `writer_tests.rs`;
 //!    `round_trips.rs` there counts its round trips.
 //!
 //! A metric:
@@ -37,5 +37,6 @@ pub mod last_fault;
 pub mod metrics;
 pub mod options;
 pub mod owner_only;
+pub mod positions;
 pub mod stats;
 pub mod writer;

@@ -17,13 +17,13 @@ use crate::stats::{Queue, StoreStats};
 const JOB_DURATION: &str = "register_store_job_duration_seconds";
 const GROUP_SIZE: &str = "register_store_group_size";
 const GROUP_DURATION: &str = "register_store_group_duration_seconds";
+const WRITER_WAIT: &str = "register_store_writer_wait_seconds";
 const QUEUE_LENGTH: &str = "register_store_queue_length";
 const QUEUE_LIMIT: &str = "register_store_queue_limit";
 const CONNECTIONS: &str = "register_store_connections";
 const CONNECTIONS_LIMIT: &str = "register_store_connections_limit";
 const COMMITS: &str = "register_store_commits_total";
 const COMMITTED_JOBS: &str = "register_store_committed_jobs_total";
-const GROUPS_LOST: &str = "register_store_groups_lost_total";
 const GROUPS_UNDONE: &str = "register_store_groups_undone_total";
 const COLLISIONS: &str = "register_store_collisions_total";
 
@@ -35,8 +35,9 @@ const DURATIONS: &[f64] = &[
 const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 /// The histograms, each with the upper bounds of its buckets.
-pub const BUCKETS: [(&str, &[f64]); 3] = [
+pub const BUCKETS: [(&str, &[f64]); 4] = [
     (JOB_DURATION, DURATIONS),
+    (WRITER_WAIT, DURATIONS),
     (GROUP_SIZE, SIZES),
     (GROUP_DURATION, DURATIONS),
 ];
@@ -48,11 +49,16 @@ pub fn describe() {
         Unit::Seconds,
         "Time of a job in its transaction, by access."
     );
-    describe_histogram!(GROUP_SIZE, Unit::Count, "Writes that shared a transaction.");
+    describe_histogram!(
+        WRITER_WAIT,
+        Unit::Seconds,
+        "Time from the arrival of a write to its begin: the wait for earlier writes of its provider and for the lock."
+    );
+    describe_histogram!(GROUP_SIZE, Unit::Count, "Writes in one commit.");
     describe_histogram!(
         GROUP_DURATION,
         Unit::Seconds,
-        "Time from the beginning of a group of writes to its end."
+        "Time from the begin of a transaction of writes to its end."
     );
     describe_gauge!(QUEUE_LENGTH, Unit::Count, "Jobs that wait to be begun.");
     describe_gauge!(
@@ -77,14 +83,9 @@ pub fn describe() {
         "Jobs that those commits served."
     );
     describe_counter!(
-        GROUPS_LOST,
-        Unit::Count,
-        "Groups of writes that were lost with all their changes."
-    );
-    describe_counter!(
         GROUPS_UNDONE,
         Unit::Count,
-        "Groups of writes on PostgreSQL that were undone, and whose writes were run again by themselves."
+        "Transactions of several writes that were lost before their commit; each write then ran alone."
     );
     describe_counter!(
         COLLISIONS,
@@ -98,6 +99,7 @@ pub fn describe() {
 pub(crate) struct StoreMetrics {
     reads: Histogram,
     writes: Histogram,
+    writer_wait: Histogram,
     group_size: Histogram,
     group_duration: Histogram,
 }
@@ -108,9 +110,15 @@ impl StoreMetrics {
         Self {
             reads: histogram!(JOB_DURATION, "access" => "read"),
             writes: histogram!(JOB_DURATION, "access" => "write"),
+            writer_wait: histogram!(WRITER_WAIT),
             group_size: histogram!(GROUP_SIZE),
             group_duration: histogram!(GROUP_DURATION),
         }
+    }
+
+    /// Records the begin of a write that arrived at this time.
+    pub(crate) fn job_begun(&self, arrived: Instant) {
+        self.writer_wait.record(arrived.elapsed());
     }
 
     /// Records the end of a job.
@@ -155,7 +163,6 @@ pub(crate) fn publish(stats: &StoreStats) {
     gauge!(CONNECTIONS_LIMIT).set(connections_limit);
     counter!(COMMITS).absolute(written.groups);
     counter!(COMMITTED_JOBS).absolute(written.jobs);
-    counter!(GROUPS_LOST).absolute(written.groups_lost);
     counter!(GROUPS_UNDONE).absolute(written.groups_undone);
     counter!(COLLISIONS).absolute(written.collisions);
 }

@@ -14,7 +14,8 @@ pub struct StoreOptions {
     /// The most connections that write on PostgreSQL, at least one. They are separate from the
     /// reading ones, so that neither kind of job delays the other.
     pub writers: u32,
-    /// How long a job waits on PostgreSQL for one of its connections to become free.
+    /// How long a job waits to begin: on PostgreSQL for a connection, and a write on both databases
+    /// for earlier writes of its writer.
     pub place_wait: Duration,
     /// How long to wait for a PostgreSQL server without a free connection, when the store is opened
     /// and in jobs without a waiting client. Other servers of the register close their unused
@@ -26,7 +27,7 @@ pub struct StoreOptions {
     /// The most jobs that wait to read, and the most that wait to write. Further jobs are rejected
     /// at once.
     pub queue: usize,
-    /// The most writes that share a commit on SQLite, at least one. Limits how long the first of
+    /// The most writes that share a commit, at least one. PostgreSQL is slower with more than 64. Limits how long the first of
     /// them waits for the last.
     pub group: usize,
     /// The clock of the jobs.

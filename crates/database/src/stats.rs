@@ -35,20 +35,18 @@ pub struct WriterStats {
     pub groups: u64,
     /// Jobs of these commits, including refused jobs that shared a commit.
     pub jobs: u64,
-    /// Groups that were lost with all their changes.
-    pub groups_lost: u64,
-    /// Number of groups of jobs that PostgreSQL rolled back. Their jobs were then run one by one.
+    /// Transactions of several jobs that were lost before their commit. Each job then ran in a
+    /// transaction of its own.
     pub groups_undone: u64,
     /// Jobs that collided with others on PostgreSQL and were run again.
     pub collisions: u64,
 }
 
-/// Counts for [`WriterStats`], shared by all pools and the write thread.
+/// Counts for [`WriterStats`], shared by all threads.
 #[derive(Debug, Default)]
 pub(crate) struct WriteCounters {
     groups: AtomicU64,
     jobs: AtomicU64,
-    groups_lost: AtomicU64,
     groups_undone: AtomicU64,
     collisions: AtomicU64,
 }
@@ -60,12 +58,7 @@ impl WriteCounters {
         self.jobs.fetch_add(jobs, Ordering::Relaxed);
     }
 
-    /// Counts a group that was lost with all its changes.
-    pub(crate) fn lost(&self) {
-        self.groups_lost.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a group that was rolled back, whose jobs run one by one.
+    /// Counts a transaction of several jobs that was lost before its commit.
     pub(crate) fn undone(&self) {
         self.groups_undone.fetch_add(1, Ordering::Relaxed);
     }
@@ -80,7 +73,6 @@ impl WriteCounters {
         WriterStats {
             groups: self.groups.load(Ordering::Relaxed),
             jobs: self.jobs.load(Ordering::Relaxed),
-            groups_lost: self.groups_lost.load(Ordering::Relaxed),
             groups_undone: self.groups_undone.load(Ordering::Relaxed),
             collisions: self.collisions.load(Ordering::Relaxed),
         }

@@ -1,391 +1,352 @@
-//! The one thread that writes to SQLite.
+//! Runs the jobs that write: one after the other for each writer, and many with one commit.
 //!
-//! SQLite allows one writer, and each commit waits for the disk. The thread therefore runs waiting
-//! jobs in one transaction, each in a savepoint, and commits them together. Every caller gets its
-//! answer after that commit, also a refusal, because the refusal may depend on uncommitted changes
-//! of an earlier job in the group.
+//! A SQLite database has one writer, because SQLite allows one at a time. On PostgreSQL each
+//! provider has one, and a job that changes no provider's records has a writer of its own. The
+//! threads, one for each connection that writes, take turns to serve the writers that have jobs.
 //!
-//! A job whose change cannot have a date yet is rolled back and postponed, so that it does not
-//! delay other jobs.
+//! In a turn, a thread runs the waiting jobs in one transaction, each in a savepoint, and commits
+//! them together. Every caller gets its answer after that commit, also a refusal, because the
+//! refusal may depend on uncommitted changes of an earlier job. A first job without another one
+//! behind it needs no savepoint.
 //!
-//! The thread does not trust jobs. Whatever a job does to the transaction, the other jobs of the
-//! group are either committed and confirmed, or lost and reported as lost.
-
-mod deferred;
-mod watch;
+//! The threads do not trust jobs. If a transaction is lost before its commit, each of its jobs runs
+//! again in a transaction of its own. A job that panicked fails. If the outcome of the commit is
+//! unknown, each job of the transaction gets that error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
-use diesel::connection::SimpleConnection as _;
-
-use crate::clock::{JobTime, WriteClock};
-use crate::connection::{Access, Connections, DatabaseConnection};
+use crate::connection::watch::Watch;
+use crate::connection::{Access, Connections, DatabaseConnection, PooledConnection};
 use crate::error::DatabaseError;
 use crate::jobs::job::{Job, JobOutcome};
+use crate::jobs::pool::JobPool;
+use crate::jobs::runs::{RerunBudget, RerunDecision};
 use crate::jobs::transaction::Transaction;
-use crate::metrics::StoreMetrics;
+use crate::jobs::write_queue::{QueuedJob, WriteQueue, WriterKey};
 use crate::options::StoreOptions;
-use crate::stats::{Queue, WriteCounters};
-use crate::writer::deferred::{Postponed, Taken};
-use crate::writer::watch::Watch;
+use crate::positions::{LockedProviders, PositionTable};
 
-/// A commit copies the write-ahead log into the database once the log has this size, in pages (16
-/// MiB). Most changes affect the same pages, such as the ends of indexes, and a page is copied once
-/// however often the log contains it. A larger log slows down look-ups in it.
-const CHECKPOINT_PAGES: u32 = 4_000;
-
-/// Returns the date of the last change in a database.
-pub type LatestChange = fn(&mut DatabaseConnection) -> Result<Option<DateTime<Utc>>, DatabaseError>;
-
-/// A handle to the write thread. When the last clone is dropped, the thread runs the waiting jobs
-/// and ends.
-#[derive(Debug, Clone)]
-pub(crate) struct Writer {
-    queue: SyncSender<Box<dyn Job>>,
-    /// The number of jobs in the queue, which the channel does not report.
-    length: Arc<AtomicUsize>,
-    /// The number of jobs that wait until their changes can have a date.
-    postponed: Arc<AtomicUsize>,
-    limit: usize,
+/// Whose records a job changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteScope {
+    /// The records of the provider with this key. On PostgreSQL the job runs after earlier jobs of
+    /// the provider.
+    Provider(i64),
+    /// No records of any provider.
+    NoProvider,
 }
 
-impl Writer {
-    /// Starts the thread over `connection`.
+/// The queue of the jobs, and the threads that run them. When the value is dropped, the threads run
+/// the waiting jobs and end.
+#[derive(Debug)]
+pub(crate) struct Writers {
+    pub(crate) queue: Arc<WriteQueue>,
+    has_one_writer: bool,
+}
+
+impl Writers {
+    /// Starts one thread for each connection of the pool.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Thread`].
     pub(crate) fn start(
-        connections: Connections,
-        connection: DatabaseConnection,
-        clock: Arc<WriteClock>,
-        counters: Arc<WriteCounters>,
-        metrics: StoreMetrics,
+        connections: &Connections,
+        pool: &Arc<JobPool>,
         options: &StoreOptions,
-        latest_change: LatestChange,
+        table: PositionTable,
     ) -> Result<Self, DatabaseError> {
-        let (queue, jobs) = sync_channel(options.queue);
-        let length = Arc::new(AtomicUsize::new(0));
-        let postponed = Arc::new(AtomicUsize::new(0));
-        let mut waiting = Waiting {
-            jobs,
-            length: Arc::clone(&length),
-            aside: Postponed::new(options.queue),
-            postponed: Arc::clone(&postponed),
+        let queue = Arc::new(WriteQueue::new(options.queue));
+        let has_one_writer = connections.allow_one_writer();
+        // Dropped on failure, which ends the threads.
+        let writers = Self {
+            queue: Arc::clone(&queue),
+            has_one_writer,
         };
-        let connection = Some(Watched::new(connection)?);
-        let mut thread = WriterThread {
-            connections,
-            connection,
-            clock,
-            counters,
-            metrics,
-            group_limit: options.group,
-            latest_change,
-        };
-        thread::Builder::new()
-            .name("sqlite-writer".to_owned())
-            .spawn(move || thread.serve(&mut waiting))
-            .map_err(DatabaseError::Thread)?;
-        Ok(Self {
-            queue,
-            length,
-            postponed,
-            limit: options.queue,
-        })
-    }
-
-    /// Adds a job to the queue without waiting.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError::QueueFull`] or [`DatabaseError::Closed`].
-    pub(crate) fn enqueue(&self, job: Box<dyn Job>) -> Result<(), DatabaseError> {
-        // Counted first, because the thread may take the job before `try_send` returns.
-        self.length.fetch_add(1, Ordering::Relaxed);
-        self.queue.try_send(job).map_err(|error| {
-            self.length.fetch_sub(1, Ordering::Relaxed);
-            match error {
-                TrySendError::Full(_) => DatabaseError::QueueFull,
-                TrySendError::Disconnected(_) => DatabaseError::Closed,
-            }
-        })
-    }
-
-    /// Adds a job to the queue. Blocks until the queue has room.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError::Closed`].
-    pub(crate) fn enqueue_blocking(&self, job: Box<dyn Job>) -> Result<(), DatabaseError> {
-        self.length.fetch_add(1, Ordering::Relaxed);
-        self.queue.send(job).map_err(|_| {
-            self.length.fetch_sub(1, Ordering::Relaxed);
-            DatabaseError::Closed
-        })
-    }
-
-    /// The jobs that wait for the thread.
-    pub(crate) fn queue(&self) -> Queue {
-        let length = self
-            .length
-            .load(Ordering::Relaxed)
-            .saturating_add(self.postponed.load(Ordering::Relaxed));
-        // A job that `enqueue` rejects is counted for a moment.
-        Queue {
-            length: length.min(self.limit),
-            limit: self.limit,
-        }
-    }
-
-    /// Whether jobs wait until their changes can have a date.
-    pub(crate) fn has_postponed(&self) -> bool {
-        self.postponed.load(Ordering::Relaxed) > 0
-    }
-}
-
-/// The thread's end of the queue.
-struct Waiting {
-    jobs: Receiver<Box<dyn Job>>,
-    /// Like [`Writer::length`].
-    length: Arc<AtomicUsize>,
-    /// The jobs that wait until their changes can have a date.
-    aside: Postponed,
-    /// Like [`Writer::postponed`].
-    postponed: Arc<AtomicUsize>,
-}
-
-impl Waiting {
-    /// Waits for the next job; `None` when the queue is closed and empty.
-    fn next(&mut self) -> Option<Taken> {
-        loop {
-            if let Some(due) = self.aside.take() {
-                return Some(due);
-            }
-            let Some(due) = self.aside.due() else {
-                return self.jobs.recv().ok().map(|job| self.taken(job));
+        for _ in 0..pool.size() {
+            let thread = WriterThread {
+                connections: connections.clone(),
+                pool: Arc::clone(pool),
+                queue: Arc::clone(&queue),
+                group_limit: options.group,
+                table,
             };
-            let pause = due.saturating_duration_since(Instant::now());
-            match self.jobs.recv_timeout(pause) {
-                Ok(job) => return Some(self.taken(job)),
-                Err(RecvTimeoutError::Timeout) => {}
-                // The queue is closed, but postponed jobs must still run.
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
-            }
+            thread::Builder::new()
+                .name("database-writer".to_owned())
+                .spawn(move || thread.serve())
+                .map_err(DatabaseError::Thread)?;
         }
+        Ok(writers)
     }
 
-    /// The next job; `None` if none is due or queued now.
-    fn next_at_once(&mut self) -> Option<Taken> {
-        self.aside
-            .take()
-            .or_else(|| self.jobs.try_recv().ok().map(|job| self.taken(job)))
-    }
-
-    /// Postpones a job until its change can have a date.
-    fn postpone(&mut self, taken: Taken, wait: Duration, trainee: Option<i64>) {
-        if let Err((job, cause)) = self.aside.add(taken, wait, trainee) {
-            // The job has changed nothing, so its answer depends on no commit.
-            answer(job, Err(cause));
-        }
-    }
-
-    /// Updates the number of postponed jobs. Called when a group has ended: a postponed job that
-    /// ran again counts until then.
-    fn count_postponed(&self) {
-        self.postponed.store(self.aside.len(), Ordering::Relaxed);
-    }
-
-    /// Counts a job that was taken from the queue.
-    fn taken(&self, job: Box<dyn Job>) -> Taken {
-        self.length.fetch_sub(1, Ordering::Relaxed);
-        Taken::new(job)
+    /// Adds a job that fails if it has not begun after `patience`. Returns its writer and number.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::QueueFull`].
+    pub(crate) fn add(
+        &self,
+        scope: WriteScope,
+        job: Box<dyn Job>,
+        patience: Duration,
+        runs: RerunBudget,
+    ) -> Result<(WriterKey, u64), DatabaseError> {
+        let provider = match scope {
+            WriteScope::Provider(provider) => Some(provider),
+            WriteScope::NoProvider => None,
+        };
+        let writer = match self.has_one_writer {
+            true => Some(WriterKey::Database),
+            false => provider.map(WriterKey::Provider),
+        };
+        self.queue
+            .add(writer, provider, job, Instant::now() + patience, runs)
     }
 }
 
-/// The state of the write thread.
+impl Drop for Writers {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+/// The state of one thread.
 struct WriterThread {
     connections: Connections,
-    /// `None` after a lost group: the next group makes a new connection.
-    connection: Option<Watched>,
-    clock: Arc<WriteClock>,
-    counters: Arc<WriteCounters>,
-    metrics: StoreMetrics,
+    pool: Arc<JobPool>,
+    queue: Arc<WriteQueue>,
     group_limit: usize,
-    latest_change: LatestChange,
+    table: PositionTable,
 }
 
-/// A connection, and a watch that notices when SQLite ends its transaction.
-struct Watched {
-    connection: DatabaseConnection,
-    watch: Watch,
+/// A job that has begun, and the outcome of its run; `None` if it has not ended.
+struct BegunJob {
+    queued: QueuedJob,
+    outcome: Option<JobOutcome>,
 }
 
-impl Watched {
-    /// Prepares a connection for the write thread, and watches it.
-    fn new(mut connection: DatabaseConnection) -> Result<Self, DatabaseError> {
-        // The rollback journal of a savepoint fits into memory: a job changes little.
-        connection.batch_execute("PRAGMA temp_store = MEMORY")?;
-        connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"))?;
-        let watch = Watch::new(&mut connection);
-        Ok(Self { connection, watch })
-    }
+/// The open transaction of a turn.
+struct OpenTransaction<'a> {
+    connection: &'a mut DatabaseConnection,
+    watch: Option<&'a Watch>,
+    locked: LockedProviders,
 }
 
 impl WriterThread {
-    /// Runs groups of jobs and answers their callers, until the queue is closed and empty.
-    fn serve(&mut self, waiting: &mut Waiting) {
-        while let Some(first) = waiting.next() {
-            let begun = Instant::now();
-            let mut group = vec![first];
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.run_group(&mut group, waiting)))
-                .unwrap_or(Err(DatabaseError::JobPanicked));
-            self.metrics.group_ended(group.len(), begun);
-            waiting.count_postponed();
-            match outcome {
-                Ok(()) => {
-                    self.counters.committed(group.len() as u64);
-                    for taken in group {
-                        answer(taken.job, Ok(()));
-                    }
+    /// Serves writers until the queue is closed and empty.
+    fn serve(&self) {
+        while let Some(writer) = self.queue.next_writer() {
+            self.serve_turn(writer);
+            self.queue.end_turn(writer);
+        }
+    }
+
+    /// Runs waiting jobs of a writer in one transaction. Answers their callers, or puts them back.
+    fn serve_turn(&self, writer: WriterKey) {
+        let begun = Instant::now();
+        let mut group = Vec::new();
+        let ended = catch_unwind(AssertUnwindSafe(|| self.run_group(writer, &mut group)))
+            .unwrap_or(Err(DatabaseError::JobPanicked));
+        if !group.is_empty() {
+            self.pool.metrics.group_ended(group.len(), begun);
+        }
+        match ended {
+            Ok(()) => self.end_jobs(writer, group, begun.elapsed()),
+            Err(DatabaseError::OutcomeUnknown(cause)) => {
+                for BegunJob { queued, .. } in group {
+                    let unknown = DatabaseError::OutcomeUnknown(Arc::clone(&cause));
+                    answer(queued.job, Err(unknown));
                 }
-                Err(cause) => {
-                    self.counters.lost();
-                    let affects_waiting_jobs = matches!(
-                        cause,
-                        DatabaseError::Busy
-                            | DatabaseError::Connection(_)
-                            | DatabaseError::DatabaseFileChanged(_)
-                    );
-                    if affects_waiting_jobs {
-                        // The waiting jobs would fail too. Running them one after the other would
-                        // delay the last one by many timeouts.
-                        group.extend(std::iter::from_fn(|| waiting.next_at_once()));
-                    }
-                    let cause = Arc::new(cause);
-                    for taken in group {
-                        answer(taken.job, Err(loss(&cause)));
-                    }
+            }
+            Err(cause) => self.end_lost_transaction(writer, group, cause, begun.elapsed()),
+        }
+    }
+
+    /// Answers the callers of a transaction that was committed. A job that failed is rolled back and
+    /// may run again.
+    fn end_jobs(&self, writer: WriterKey, group: Vec<BegunJob>, last_run: Duration) {
+        for BegunJob { queued, outcome } in group {
+            match (outcome, queued.job.failure()) {
+                (Some(JobOutcome::Fail), Some(failure)) => {
+                    let decision = queued.runs.decide(Access::Write, Some(failure));
+                    self.run_again_or(writer, queued, decision, last_run, Ok(()));
                 }
+                (_, _) => answer(queued.job, Ok(())),
             }
         }
     }
 
-    /// Runs the first job of the group and the jobs that wait behind it, up to the limit of a
-    /// group. Then commits.
-    ///
-    /// Takes the connection out of `self`, so that a failure or a panic drops it with its
-    /// transaction.
-    fn run_group(
-        &mut self,
-        group: &mut Vec<Taken>,
-        waiting: &mut Waiting,
-    ) -> Result<(), DatabaseError> {
+    /// Ends a turn whose transaction was lost before its commit.
+    fn end_lost_transaction(
+        &self,
+        writer: WriterKey,
+        mut group: Vec<BegunJob>,
+        cause: DatabaseError,
+        last_run: Duration,
+    ) {
+        if group.is_empty() && matches!(cause, DatabaseError::Busy) {
+            // Another process holds the lock. Jobs with time left go on waiting.
+            for overdue in self.queue.remove_overdue(writer) {
+                answer(overdue.job, Err(DatabaseError::Busy));
+            }
+        } else if group.len() > 1 {
+            self.pool.counters.undone();
+            let mut again = Vec::new();
+            for BegunJob { mut queued, .. } in group {
+                if queued.job.has_panicked() {
+                    answer(queued.job, Err(DatabaseError::JobPanicked));
+                } else {
+                    queued.job.wait_again();
+                    queued.runs_alone = true;
+                    again.push(queued);
+                }
+            }
+            self.queue.put_back(writer, again);
+        } else {
+            // The first job waits for the connection or the lock on behalf of the others.
+            let first = group.pop().map(|begun| begun.queued);
+            let first = first.or_else(|| self.queue.take(writer, true).map(|(next, _)| next));
+            if let Some(queued) = first {
+                let decision = queued.runs.decide(Access::Write, Some(&cause));
+                self.run_again_or(writer, queued, decision, last_run, Err(cause));
+            }
+        }
+    }
+
+    /// Puts a job back after a pause if it may run again; otherwise answers its caller.
+    fn run_again_or(
+        &self,
+        writer: WriterKey,
+        mut queued: QueuedJob,
+        decision: RerunDecision,
+        last_run: Duration,
+        outcome: Result<(), DatabaseError>,
+    ) {
+        let Some(pause) = self.pool.pause(&mut queued.runs, decision, last_run) else {
+            return answer(queued.job, outcome);
+        };
+        queued.job.wait_again();
+        queued.runs_alone = true;
+        thread::sleep(pause);
+        self.queue.put_back(writer, vec![queued]);
+    }
+
+    /// Runs the jobs that wait for a writer, up to the limit of a group, and commits. Jobs in
+    /// `group` have begun. If it is empty, the transaction could not begin or no job waits any more.
+    fn run_group(&self, writer: WriterKey, group: &mut Vec<BegunJob>) -> Result<(), DatabaseError> {
         // Commits to a deleted or replaced file would be lost.
         self.connections.require_unchanged_files()?;
-        let mut watched = match self.connection.take() {
-            Some(watched) => watched,
-            None => Watched::new(self.connections.establish()?)?,
-        };
-        let connection = &mut watched.connection;
+        let deadline = self.pool.deadline();
+        let mut pooled = self.pool.connection(deadline)?;
+        let PooledConnection {
+            connection, watch, ..
+        } = &mut *pooled;
+        connection.set_deadline(deadline);
         connection.begin(Access::Write)?;
-        // Another process may have written since the last group, and clients may have seen its
-        // dates.
-        if let Some(latest) = (self.latest_change)(connection)? {
-            self.clock.come_after(latest);
+        let locked = LockedProviders::new(self.table, self.pool.clock.clone());
+        let mut open = OpenTransaction {
+            connection,
+            watch: watch.as_ref(),
+            locked,
+        };
+        if let Some(provider) = writer.provider() {
+            // Before the first savepoint: a rollback to a savepoint releases the locks behind it.
+            open.locked.lock(open.connection, provider)?;
         }
-        let mut run = 0;
-        loop {
-            if let Some(taken) = group.last_mut() {
-                let begun = Instant::now();
-                let ended =
-                    run_in_savepoint(connection, &watched.watch, &self.clock, &mut *taken.job);
-                self.metrics.job_ended(Access::Write, begun);
-                run += 1;
-                if let Some(wait) = ended?
-                    && let Some(taken) = group.pop()
-                {
-                    waiting.postpone(taken, wait.wait, wait.trainee);
-                }
+        while group.len() < self.group_limit
+            && let Some((queued, has_more)) = self.queue.take(writer, group.is_empty())
+        {
+            self.pool.metrics.job_begun(queued.arrived);
+            let runs_alone = queued.runs_alone;
+            // A job of a lost transaction is not trusted to leave a new one open.
+            let is_single = matches!(writer, WriterKey::Job(_));
+            let has_savepoint = !is_single && (runs_alone || !group.is_empty() || has_more);
+            let number = group.len();
+            let outcome = None;
+            let begun = group.push_mut(BegunJob { queued, outcome });
+            let outcome = if has_savepoint {
+                self.run_in_savepoint(&mut open, begun, number)?
+            } else {
+                self.run_job(&mut open, begun, 1)?
+            };
+            if !has_savepoint && outcome != JobOutcome::Keep {
+                // The job has its answer. If this fails, the pool drops the connection, so nothing
+                // is committed.
+                let _ = open.connection.roll_back();
+                return Ok(());
             }
-            if run >= self.group_limit {
+            if runs_alone {
                 break;
             }
-            match waiting.next_at_once() {
-                Some(taken) => group.push(taken),
-                None => break,
-            }
         }
-        connection
-            .commit()
-            .map_err(DatabaseError::from_lost_transaction)?;
-        connection.require_depth(0)?;
-        self.connection = Some(watched);
-        Ok(())
+        if group.is_empty() {
+            let _ = open.connection.roll_back();
+            return Ok(());
+        }
+        open.locked.store(open.connection)?;
+        self.pool
+            .end(open.connection, Access::Write, 1, group.len() as u64)
     }
-}
 
-/// A job whose change cannot have a date yet.
-struct DateWait {
-    wait: Duration,
-    /// The row of the trainee that was changed too often in the last second; `None` if the wait has
-    /// another reason.
-    trainee: Option<i64>,
-}
-
-/// Runs one job in the group's transaction, and rolls its changes back if it is refused or must
-/// wait. Returns how long it must wait; `None` if it has its answer.
-///
-/// The savepoint has diesel's name and counts in diesel's depth. A job that closes one transaction
-/// too many therefore closes the savepoint and not the group's transaction, and the depth reveals
-/// it. If SQLite has ended the transaction, the savepoint has gone with it and its release fails.
-fn run_in_savepoint(
-    connection: &mut DatabaseConnection,
-    watch: &Watch,
-    clock: &Arc<WriteClock>,
-    job: &mut dyn Job,
-) -> Result<Option<DateWait>, DatabaseError> {
-    connection.open_savepoint()?;
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let mut transaction =
-            Transaction::new(connection, Access::Write, JobTime::new_writing(clock));
-        (job.run(&mut transaction), transaction.time.waits_for())
-    }));
-    watch.require_open()?;
-    let (outcome, trainee) = outcome.map_err(|_| DatabaseError::JobPanicked)?;
-    // The group's transaction and the savepoint.
-    connection.require_depth(2)?;
-    let wait = match outcome {
-        JobOutcome::Keep => None,
-        JobOutcome::Refuse | JobOutcome::Fail | JobOutcome::Wait(_) => {
-            connection
-                .roll_back_to_savepoint()
+    /// Runs a job in a savepoint, and rolls its changes back unless they must be kept.
+    ///
+    /// The savepoint counts in diesel's depth. A job that closes one transaction too many therefore
+    /// does not close the group's transaction, and the depth reveals it. If the database has ended
+    /// the transaction, the savepoint has gone with it and its release fails.
+    fn run_in_savepoint(
+        &self,
+        open: &mut OpenTransaction<'_>,
+        begun: &mut BegunJob,
+        number: usize,
+    ) -> Result<JobOutcome, DatabaseError> {
+        open.connection.open_savepoint(number)?;
+        let before = open.locked.clone();
+        let outcome = self.run_job(open, begun, 2)?;
+        if outcome != JobOutcome::Keep {
+            open.connection
+                .roll_back_to_savepoint(number)
                 .map_err(DatabaseError::from_lost_transaction)?;
-            if let JobOutcome::Wait(wait) = outcome {
-                Some(DateWait { wait, trainee })
-            } else {
-                None
-            }
+            open.locked = before;
         }
-    };
-    connection
-        .release_savepoint()
-        .map_err(DatabaseError::from_lost_transaction)?;
-    connection.require_depth(1)?;
-    Ok(wait)
-}
-
-/// The error of each job of a lost group. A lock timeout and a replaced file are reported as such.
-fn loss(cause: &Arc<DatabaseError>) -> DatabaseError {
-    if let DatabaseError::DatabaseFileChanged(path) = &**cause {
-        return DatabaseError::DatabaseFileChanged(path.clone());
+        open.connection
+            .release_savepoint(number)
+            .map_err(DatabaseError::from_lost_transaction)?;
+        open.connection.require_depth(1)?;
+        Ok(outcome)
     }
-    if matches!(**cause, DatabaseError::Busy) {
-        DatabaseError::Busy
-    } else {
-        DatabaseError::GroupLost(Arc::clone(cause))
+
+    /// Runs a job. Fails unless `depth` transactions and savepoints are open after it.
+    fn run_job(
+        &self,
+        open: &mut OpenTransaction<'_>,
+        begun: &mut BegunJob,
+        depth: u32,
+    ) -> Result<JobOutcome, DatabaseError> {
+        let started = Instant::now();
+        let provider = begun.queued.provider;
+        if let Some(provider) = provider {
+            open.locked.lock(open.connection, provider)?;
+        }
+        let time = open.locked.job_time(provider);
+        let mut transaction =
+            Transaction::new(open.connection, Access::Write, time).with_locked(&mut open.locked);
+        let job = &mut begun.queued.job;
+        let ended = catch_unwind(AssertUnwindSafe(|| job.run(&mut transaction)));
+        self.pool.metrics.job_ended(Access::Write, started);
+        if let Some(watch) = open.watch {
+            watch.require_open()?;
+        }
+        let outcome = ended.map_err(|_| {
+            // A panic leaves the transaction in an unknown state.
+            open.connection.close();
+            DatabaseError::JobPanicked
+        })?;
+        open.connection.require_depth(depth)?;
+        begun.outcome = Some(outcome);
+        Ok(outcome)
     }
 }
 

@@ -35,15 +35,13 @@ pub enum Access {
     Read,
     /// May write.
     Write,
-    /// May add a record, but changes none.
-    Insert,
 }
 
 impl Access {
     /// Whether the handler may write.
     #[must_use]
     pub fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::Insert)
+        self == Self::Write
     }
 }
 
@@ -82,16 +80,12 @@ pub fn handler(endpoint: Endpoint) -> Handler {
         access: Access::Write,
         run,
     };
-    let inserting = |run| Handler {
-        access: Access::Insert,
-        run,
-    };
     match endpoint {
         Endpoint::Info => looking_up(info::show),
         Endpoint::ListTrainees => reading(listing::list),
         Endpoint::ListChanges => reading(changes::list),
         // For a batch, the handler of each item.
-        Endpoint::CreateTrainee | Endpoint::CreateTrainees => inserting(trainees::create),
+        Endpoint::CreateTrainee | Endpoint::CreateTrainees => writing(trainees::create),
         Endpoint::ShowTrainee => looking_up(trainees::show),
         Endpoint::UpdateTrainee => writing(trainees::update),
         Endpoint::ListPlacements => reading(nested::list::<Placement>),

@@ -5,7 +5,7 @@ use adapter_kit::problems::ErrorEntry;
 use adapter_kit::read::{BatchError, Malformed};
 use adapter_kit::{Endpoint, Label, Served, UnknownVersion, names};
 use domain::Problem;
-use http_kit::cursor::SealError;
+use http_kit::cursor::{OpenError, SealError};
 use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope, RemainingQuota};
 use http_kit::requests::authentication::AuthenticationError;
 use http_kit::requests::body::BodyError;
@@ -122,9 +122,6 @@ pub enum ApiError {
     /// The idempotency key was used for another request.
     #[error("idempotency key was used before")]
     KeyReused,
-    /// Another request with the same idempotency key is not answered yet.
-    #[error("idempotency key is in use")]
-    KeyInUse,
     /// The record does not meet `If-Match` or `If-None-Match`.
     #[error("precondition failed")]
     PreconditionFailed(PreconditionError),
@@ -207,6 +204,16 @@ impl ApiError {
         Self::TooManyRequests {
             whose: RateLimitScope::Address,
             used_up,
+        }
+    }
+
+    /// The error of a cursor in `parameter` that does not open. `why` continues a sentence that begins
+    /// with the name of the parameter.
+    #[must_use]
+    pub fn from_cursor(error: OpenError, parameter: &'static str, why: &str) -> Self {
+        match error {
+            OpenError::Unknown => Self::Filters(FilterErrors::one(parameter, why)),
+            OpenError::OtherRelease => Self::CursorOutdated,
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 /// # Errors
 ///
 /// The errors of the handler. Also if the key is malformed, was used for another request or for an
-/// erased trainee, or belongs to a request in progress.
+/// erased trainee.
 pub(crate) fn once(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -41,7 +41,6 @@ pub(crate) fn once(
         KeyState::AnotherRequest => Err(ApiError::KeyReused),
         // The same reply as for any other request about an erased trainee.
         KeyState::Erased => Err(ApiError::NotFound(Missing::Trainee)),
-        KeyState::InFlight => Err(ApiError::KeyInUse),
     }
 }
 

@@ -9,7 +9,6 @@ use http_kit::responses::response_stream::{NoMemory, ResponseSender};
 use storage::base::cause::Cause;
 use storage::base::token::TokenDigest;
 use storage::error::{JobError, StorageError};
-use storage::records::change_position::Settled;
 use storage::session::{ProviderSession, Session};
 use storage::store::Store;
 use usage::observation::{Observer, RequestObservation};
@@ -33,6 +32,7 @@ pub(crate) async fn run_in_transaction(
     count: fn(ApiResponse, &ResponseSender) -> Result<ApiResponse, NoMemory>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let identity = api_request.identity.clone();
+    let provider_id = provider_of_write(state, &api_request);
     let mode = JobMode::new(handler.access, &api_request);
     let is_checked =
         mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
@@ -41,7 +41,6 @@ pub(crate) async fn run_in_transaction(
         endpoint,
         handler,
         is_checked,
-        settled: state.settled_changes.get(),
         response_sender: state.response_sender.clone(),
         count,
         api_request,
@@ -50,8 +49,10 @@ pub(crate) async fn run_in_transaction(
     let done = match mode {
         JobMode::LookUp => state.store.look_up(job).await,
         JobMode::DryRun | JobMode::Read => state.store.read(job).await,
-        JobMode::GroupedInsert => state.store.write_in_group(job).await,
-        JobMode::Write => state.store.write(job).await,
+        JobMode::Write => match provider_id {
+            Some(provider_id) => state.store.write_records(provider_id, job).await,
+            None => state.store.write(job).await,
+        },
     };
     let JobOutput {
         result,
@@ -75,9 +76,15 @@ enum JobMode {
     DryRun,
     LookUp,
     Read,
-    /// A write that may share a transaction with others.
-    GroupedInsert,
     Write,
+}
+
+/// The provider whose records a request may change; `None` for a token that admission has forgotten.
+fn provider_of_write(state: &GatewayState, request: &ApiRequest) -> Option<i64> {
+    match &request.identity {
+        Identity::Token(token) => Some(state.admission.valid_token(token)?.provider_id),
+        Identity::User(user) => Some(user.uploader.provider_id()),
+    }
 }
 
 impl JobMode {
@@ -85,15 +92,13 @@ impl JobMode {
         match access {
             Access::LookUp => Self::LookUp,
             Access::Read => Self::Read,
-            Access::Insert | Access::Write if request.validates_only() => Self::DryRun,
-            // A transaction that locks an idempotency key is not shared.
-            Access::Insert if matches!(request.idempotency_key(), Ok(None)) => Self::GroupedInsert,
-            Access::Insert | Access::Write => Self::Write,
+            Access::Write if request.validates_only() => Self::DryRun,
+            Access::Write => Self::Write,
         }
     }
 
     fn writes(self) -> bool {
-        matches!(self, Self::GroupedInsert | Self::Write)
+        matches!(self, Self::Write)
     }
 }
 
@@ -104,7 +109,6 @@ struct RequestJob {
     handler: Handler,
     /// Whether the write is also checked against the newest version, after the reply.
     is_checked: bool,
-    settled: Settled,
     response_sender: ResponseSender,
     count: fn(ApiResponse, &ResponseSender) -> Result<ApiResponse, NoMemory>,
     api_request: Arc<ApiRequest>,
@@ -139,15 +143,10 @@ impl RequestJob {
         let cause = self.api_request.cause();
         let trainee_id = self.api_request.trainee_id();
         let opened = match self.mode {
-            JobMode::LookUp => session.authenticate_to_show(token, cause, trainee_id)?,
-            // Not with an idempotency key, which must be committed before the trainee is locked.
-            JobMode::Write
-                if !trainee_id.is_empty()
-                    && matches!(self.api_request.idempotency_key(), Ok(None)) =>
-            {
-                session.authenticate_to_change(token, cause, trainee_id)?
+            JobMode::LookUp | JobMode::Write if !trainee_id.is_empty() => {
+                session.authenticate_for_trainee(token, cause, trainee_id)?
             }
-            JobMode::DryRun | JobMode::Read | JobMode::GroupedInsert | JobMode::Write => {
+            JobMode::LookUp | JobMode::DryRun | JobMode::Read | JobMode::Write => {
                 session.authenticate(token, cause)?
             }
         };
@@ -163,7 +162,7 @@ impl RequestJob {
         // Read before a write records the use, because a refusal undoes this record.
         let use_is_due = !session.token_use_is_recorded();
         let observer = Observer::new(session.token(), self.is_checked);
-        let context = HandlerContext::new(&self.api_request, observer, self.settled);
+        let context = HandlerContext::new(&self.api_request, observer);
         let result = self.handle(&mut session, &context);
         let is_recorded = match &result {
             Ok(_) => self.mode.writes(),
@@ -194,7 +193,6 @@ impl RequestJob {
         }
         let reply = if self.mode.writes() {
             let reply = idempotency::once(session, context, self.handler)?;
-            // Last, so that every job locks trainees before the token.
             session.record_token_use()?;
             reply
         } else {

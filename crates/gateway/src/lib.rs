@@ -48,5 +48,4 @@ pub mod rendered_lists;
 pub mod request;
 pub mod response;
 pub mod routes;
-pub mod settled_changes;
 pub mod state;

@@ -17,6 +17,7 @@ use adapter_kit::read::{
 };
 use adapter_kit::read_only::{Difference, ReadOnlyNames, ReplyComparison};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions, WireRecord};
+use chrono::NaiveDate;
 use domain::{
     Lists, NestedRecord, Notice, ParsedRecord, Problem, RecordField as _, TraineeField,
     for_each_nested,
@@ -31,7 +32,7 @@ use http_kit::responses::etag::{self, Comparison, are_quoted, is_among};
 use storage::base::cause::Cause;
 use storage::base::token::{Environment, TokenDigest};
 use storage::identifiers::Identifiers;
-use storage::records::change_position::Settled;
+use storage::records::positions::Standing;
 use usage::observation::Observer;
 use usage::recorder::UsageRecorder;
 
@@ -446,14 +447,30 @@ impl ApiRequest {
     /// Like [`ApiRequest::not_modified_if_cached`], with the known entity tag of the reply's body.
     #[must_use]
     pub fn not_modified_if_cached_as(&self, reply: ApiResponse, tag: String) -> ApiResponse {
-        match self
-            .if_none_match
-            .as_deref()
-            .and_then(|tags| etag::find(tags, &tag, Comparison::Weak))
-        {
-            Some(cached) => ApiResponse::not_modified().with(ETAG.as_str(), cached),
-            None => reply.with(ETAG.as_str(), tag),
-        }
+        self.not_modified(&tag)
+            .unwrap_or_else(|| reply.with(ETAG.as_str(), tag))
+    }
+
+    /// The reply `304` without a body, if `If-None-Match` has this entity tag.
+    #[must_use]
+    pub fn not_modified(&self, tag: &str) -> Option<ApiResponse> {
+        let cached = etag::find(self.if_none_match.as_deref()?, tag, Comparison::Weak)?;
+        Some(ApiResponse::not_modified().with(ETAG.as_str(), cached))
+    }
+
+    /// The entity tag of a list that shows what `standing` shows. `query` is the query as the server
+    /// reads it. The tag also depends on the date, because a list may, and on the release of the
+    /// program, which may write the same records differently.
+    #[must_use]
+    pub fn tag_of_list(&self, standing: &Standing, today: NaiveDate, query: &str) -> String {
+        let parts = [
+            standing.to_text(),
+            self.served.label.to_string(),
+            today.to_string(),
+            env!("CARGO_PKG_VERSION").to_owned(),
+            query.to_owned(),
+        ];
+        etag::weak(parts.join("\n").as_bytes())
     }
 
     /// Fails unless a request that changes a record meets its conditions: `If-Match` is absent or
@@ -507,8 +524,6 @@ pub struct HandlerContext<'a> {
     request: &'a ApiRequest,
     /// What is observed of the request.
     pub observer: Observer,
-    /// The end of the final changes when the run began.
-    pub settled: Settled,
 }
 
 impl Deref for HandlerContext<'_> {
@@ -522,12 +537,8 @@ impl Deref for HandlerContext<'_> {
 impl<'a> HandlerContext<'a> {
     /// The context of one run of the handler.
     #[must_use]
-    pub fn new(request: &'a ApiRequest, observer: Observer, settled: Settled) -> Self {
-        Self {
-            request,
-            observer,
-            settled,
-        }
+    pub fn new(request: &'a ApiRequest, observer: Observer) -> Self {
+        Self { request, observer }
     }
 
     /// The status of the reply if the handler succeeds. An item of a batch has the status of the

@@ -24,7 +24,6 @@ use crate::admission::Admission;
 use crate::error::no_memory;
 use crate::rendered_lists::RenderedLists;
 use crate::request::idempotency_key::KeyDigests;
-use crate::settled_changes::SettledChanges;
 
 /// The state that the handlers of all requests share. Cheap to clone; all clones share one store,
 /// and the same counts and caches.
@@ -44,8 +43,6 @@ pub struct GatewayState {
     pub cursors: CursorKey,
     /// Makes the digests of idempotency keys.
     pub key_digests: KeyDigests,
-    /// The end of the final changes.
-    pub settled_changes: SettledChanges,
     /// The requests that wait for changes.
     pub long_polls: LongPolls,
     /// Admits requests with valid tokens, within the rate limits.
@@ -83,7 +80,6 @@ impl GatewayState {
             environment,
             cursors: CursorKey::generate(),
             key_digests: KeyDigests::with_random_secret(),
-            settled_changes: SettledChanges::default(),
             long_polls: LongPolls::new(Limits::default().max_connections.get()),
             admission: Admission::default(),
             address_rate_limit: AddressRateLimit::default(),

@@ -13,8 +13,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest cursor, in characters. A cursor lists the writes that were running when it was made,
-/// so its length varies.
+/// The longest cursor, in characters: also one of release 0.1.0, which listed running writes.
 pub const MAX_CHARS: usize = 8_192;
 
 /// Bytes of a key.
@@ -33,6 +32,17 @@ pub enum SealError {
     /// The position cannot be written as JSON.
     #[error("reply cannot be written")]
     Unwritable(#[source] serde_json::Error),
+}
+
+/// Error of opening a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The cursor was not sealed with this key for this scope.
+    #[error("cursor is damaged or of another list")]
+    Unknown,
+    /// The cursor has the form of another release of the program.
+    #[error("cursor is of another release")]
+    OtherRelease,
 }
 
 /// What a cursor is for. A cursor is sealed for a scope, and opens only there.
@@ -98,10 +108,22 @@ impl CursorKey {
         Ok(BASE64URL_NOPAD.encode(&[&nonce, sealed.as_slice(), tag.as_ref()].concat()))
     }
 
-    /// The position in a cursor; `None` when the cursor was not sealed with this key for this
-    /// scope.
-    #[must_use]
-    pub fn open<T: DeserializeOwned>(&self, scope: CursorScope<'_>, cursor: &str) -> Option<T> {
+    /// The position in a cursor.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`].
+    pub fn open<T: DeserializeOwned>(
+        &self,
+        scope: CursorScope<'_>,
+        cursor: &str,
+    ) -> Result<T, OpenError> {
+        let position = self.decrypt(scope, cursor).ok_or(OpenError::Unknown)?;
+        serde_json::from_slice(&position).map_err(|_| OpenError::OtherRelease)
+    }
+
+    /// The content of a cursor; `None` when the cursor was not sealed with this key for this scope.
+    fn decrypt(&self, scope: CursorScope<'_>, cursor: &str) -> Option<Vec<u8>> {
         if cursor.len() > MAX_CHARS {
             return None;
         }
@@ -117,7 +139,7 @@ impl CursorKey {
                 &mut sealed,
             )
             .ok()?;
-        serde_json::from_slice(position).ok()
+        Some(position.to_vec())
     }
 }
 
@@ -150,7 +172,7 @@ mod tests {
         );
         assert_eq!(
             key.open::<(i32, String)>(SCOPE, &one),
-            Some((1, "a".to_owned()))
+            Ok((1, "a".to_owned()))
         );
         let others = [
             CursorScope {
@@ -169,12 +191,20 @@ mod tests {
         assert!(
             others
                 .into_iter()
-                .all(|scope| key.open::<(i32, String)>(scope, &one).is_none())
+                .all(|scope| key.open::<(i32, String)>(scope, &one) == Err(OpenError::Unknown))
         );
         assert_eq!(
             CursorKey::generate().open::<(i32, String)>(SCOPE, &one),
-            None
+            Err(OpenError::Unknown)
         );
+    }
+
+    #[test]
+    fn a_cursor_of_another_form_is_of_another_release() {
+        let key = CursorKey::new(&[7; KEY_BYTES]);
+        let cursor = key.seal(SCOPE, &(1, "a")).unwrap();
+        let opened = key.open::<(i32, i32)>(SCOPE, &cursor);
+        assert_eq!(opened, Err(OpenError::OtherRelease));
     }
 
     #[test]
@@ -188,16 +218,20 @@ mod tests {
                 "A"
             };
             let damaged = format!("{}{flipped}{}", &cursor[..at], &cursor[at + 1..]);
-            assert_eq!(key.open::<(i32, String)>(SCOPE, &damaged), None, "{at}");
+            assert_eq!(
+                key.open::<(i32, String)>(SCOPE, &damaged),
+                Err(OpenError::Unknown),
+                "{at}"
+            );
             assert_eq!(
                 key.open::<(i32, String)>(SCOPE, &cursor[..at]),
-                None,
+                Err(OpenError::Unknown),
                 "{at}"
             );
         }
         assert_eq!(
             key.open::<(i32, String)>(SCOPE, &"A".repeat(MAX_CHARS + 1)),
-            None
+            Err(OpenError::Unknown)
         );
     }
 }

@@ -7,7 +7,7 @@
 
 pub mod requests;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use actix_web::http::StatusCode;
 use adapter_kit::{Endpoint, Label, Versions};
@@ -34,7 +34,6 @@ const LOG_LINES_LOST: &str = "register_log_lines_lost_total";
 const VERSION_SERVED: &str = "register_version_served";
 const TOKENS_EXPIRING: &str = "register_tokens_expiring";
 const BATCH_ITEMS: &str = "register_batch_items_total";
-const CHANGES_DELAY: &str = "register_changes_delay_seconds";
 const REQUEST_LOG_DROPPED: &str = "register_request_log_dropped_total";
 const MAILS: &str = "register_mails_total";
 const BUILD_INFO: &str = "register_build_info";
@@ -129,11 +128,6 @@ fn describe() {
         Unit::Count,
         "Items of batches by the status of their results."
     );
-    describe_gauge!(
-        CHANGES_DELAY,
-        Unit::Seconds,
-        "For how long the oldest open transaction has held up changes."
-    );
     describe_counter!(
         REQUEST_LOG_DROPPED,
         Unit::Count,
@@ -167,7 +161,6 @@ pub fn start(versions: &Versions) {
     );
     gauge!(REQUESTS_IN_FLIGHT).increment(0);
     gauge!(CONNECTIONS_OPEN).increment(0);
-    gauge!(CHANGES_DELAY).increment(0);
     for status in [
         StatusCode::CREATED,
         StatusCode::CONFLICT,
@@ -205,11 +198,6 @@ pub fn tokens_expiring(tokens: usize) {
 /// The counter of batch items whose results have this status.
 pub fn batch_item(status: StatusCode) -> Counter {
     counter!(BATCH_ITEMS, "status" => status.as_str().to_owned())
-}
-
-/// Publishes for how long the oldest open transaction has delayed changes for clients.
-pub fn changes_delay(delay: Duration) {
-    gauge!(CHANGES_DELAY).set(delay);
 }
 
 /// Counts the names of a body that its version does not have.

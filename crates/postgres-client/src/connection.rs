@@ -1,4 +1,4 @@
-//! The connection: sends, queues and defers statements.
+//! The connection: sends and defers statements.
 //!
 //! **A failed BEGIN never leads to a write.** The connection pipelines statements as separate
 //! message groups. PostgreSQL would therefore run the statements behind a failed BEGIN, each as its
@@ -35,7 +35,6 @@ use tokio_postgres::{Client, Row, Statement};
 
 use crate::commit::{StatementKind, TransactionStatus, require_no_warning};
 use crate::error::PostgresError;
-use crate::queue::{NextQuery, QueuedRows};
 use crate::row::Rows;
 use crate::statements::{BoundStatement, Form, Parameter, parameters};
 use crate::transport::Transport;
@@ -50,9 +49,6 @@ pub struct PostgresConnection {
     status: TransactionStatus,
     /// Whether executed statements are deferred, see [`PostgresConnection::deferring`].
     defers: bool,
-    next_query: NextQuery,
-    /// The rows of the last queued query, until [`PostgresConnection::queued`] takes them.
-    queued: Option<QueuedRows>,
     /// The number of executed statements, without queries.
     executed: u64,
     transaction: AnsiTransactionManager,
@@ -93,8 +89,6 @@ impl PostgresConnection {
             server,
             status: TransactionStatus::default(),
             defers: false,
-            next_query: NextQuery::default(),
-            queued: None,
             executed: 0,
             transaction: AnsiTransactionManager::default(),
             metadata: Box::new(PgMetadataCache::new()),
@@ -186,33 +180,6 @@ impl PostgresConnection {
         self.transport.flush();
     }
 
-    /// Queues the next query: it returns no rows, and is sent together with the next statement that
-    /// waits for an answer. If the queued query fails, that statement reports the failure.
-    pub fn queue_next(&mut self) {
-        self.next_query = NextQuery::Queue;
-    }
-
-    /// Returns a handle to the rows of the last queued query; `None` if it was taken before.
-    pub fn queued(&mut self) -> Option<QueuedRows> {
-        self.queued.take()
-    }
-
-    /// Makes the next query return these rows without sending anything. The next query must be the
-    /// one that was queued. If the rows have not arrived yet, this waits for them.
-    ///
-    /// # Errors
-    ///
-    /// The error of the queued query.
-    pub fn take_next(&mut self, rows: QueuedRows) -> QueryResult<()> {
-        if !rows.have_arrived() {
-            let sent = self.transport.run(async { Ok(()) });
-            self.status.after(StatementKind::Other, &sent);
-            sent.map_err(|failure| self.failed(failure))?;
-        }
-        self.next_query = NextQuery::Take(rows);
-        Ok(())
-    }
-
     /// Marks the connection as closed. Later statements fail.
     pub fn close(&mut self) {
         self.transport.close();
@@ -225,7 +192,7 @@ impl PostgresConnection {
     }
 
     /// Sends a query, and reports its start and end to the instrumentation of the connection. For a
-    /// deferred or queued query, these are the start and end of sending.
+    /// deferred statement, these are the start and end of sending.
     fn reporting<T, R>(
         &mut self,
         query: &T,
@@ -372,18 +339,6 @@ impl PostgresConnection {
         let outcome = self.transport.run(load(&client, &bound));
         self.status.after(StatementKind::Other, &outcome);
         outcome.map(Rows::new)
-    }
-
-    /// Queues a query. Its rows arrive in `self.queued`.
-    fn queue_bound(&mut self, bound: BoundStatement) {
-        let client = self.transport.client();
-        let (rows, arrived) = QueuedRows::new();
-        self.queued = Some(rows);
-        self.transport.defer(async move {
-            // Cannot fail: only this future sets the rows.
-            let _ = arrived.set(load(&client, &bound).await?);
-            Ok(())
-        });
     }
 }
 

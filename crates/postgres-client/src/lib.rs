@@ -8,7 +8,7 @@
 //!   server's messages;
 //! - has a deadline ([`PostgresConnection::set_deadline`]) and disconnects from a server that does
 //!   not answer in time;
-//! - pipelines statements ([`PostgresConnection::deferring`], [`PostgresConnection::queue_next`]);
+//! - pipelines statements ([`PostgresConnection::deferring`]);
 //! - reports an error for a COMMIT that the server answers with a rollback or a warning;
 //! - uses TLS without a system library, and works through a transaction pooler such as PgBouncer.
 //!
@@ -39,7 +39,6 @@ mod connect;
 mod connection;
 mod error;
 mod password;
-mod queue;
 mod row;
 mod statements;
 mod tls;
@@ -49,4 +48,3 @@ pub use address::Address;
 pub use connect::{Node, Session};
 pub use connection::PostgresConnection;
 pub use error::{ConnectError, OUTCOME_UNKNOWN, sqlstate};
-pub use queue::QueuedRows;

@@ -110,56 +110,6 @@ mod client {
     }
 
     #[test]
-    fn queued_queries_share_round_trip_of_next_query() {
-        let Some(cluster) = start(Settings::Fast) else {
-            return;
-        };
-        let mut connection = connect(&cluster);
-        let load = |connection: &mut PostgresConnection, sql: &str| {
-            let query = sql_query(format!("SELECT ({sql})::bigint AS number"));
-            query
-                .load::<Number>(connection)
-                .map(|rows| rows.into_iter().map(|row| row.number).collect::<Vec<_>>())
-        };
-        let queue = |connection: &mut PostgresConnection, sql: &str| {
-            connection.queue_next();
-            assert_eq!(load(connection, sql), Ok(vec![]));
-            connection.queued().unwrap()
-        };
-        let take = |connection: &mut PostgresConnection, rows, sql: &str| {
-            connection.take_next(rows)?;
-            load(connection, sql)
-        };
-        let before = connection.round_trips();
-        let one = queue(&mut connection, "1");
-        let two = queue(&mut connection, "2");
-        assert_eq!(load(&mut connection, "3"), Ok(vec![3]));
-        // Rows can be taken in any order.
-        assert_eq!(take(&mut connection, two, "2"), Ok(vec![2]));
-        assert_eq!(take(&mut connection, one, "1"), Ok(vec![1]));
-        assert_eq!(connection.round_trips() - before, 1);
-
-        // If no statement follows a queued query, taking its rows waits for them.
-        let four = queue(&mut connection, "4");
-        assert_eq!(take(&mut connection, four, "4"), Ok(vec![4]));
-        assert_eq!(connection.round_trips() - before, 2);
-
-        // The next statement reports the failure of a queued query; without one, taking its rows
-        // does.
-        let five = queue(&mut connection, "5");
-        let failing = queue(&mut connection, "1 / 0");
-        assert_eq!(state_of(load(&mut connection, "6").map(drop)), "22012");
-        assert_eq!(take(&mut connection, five, "5"), Ok(vec![5]));
-        assert!(take(&mut connection, failing, "1 / 0").is_err());
-        let failing = queue(&mut connection, "1 / 0");
-        assert_eq!(
-            state_of(take(&mut connection, failing, "1 / 0").map(drop)),
-            "22012"
-        );
-        assert_eq!(load(&mut connection, "7"), Ok(vec![7]));
-    }
-
-    #[test]
     fn deferred_statements_run_in_order_before_next_statement() {
         let Some(cluster) = start(Settings::Fast) else {
             return;

@@ -13,8 +13,6 @@ use storage::records::trainees::StoredTrainee;
 use storage::session::{ProviderSession, Session};
 use storage::store::Store;
 
-use crate::retries::write_blocking_with_retries;
-
 /// Text after the outcome of a reinstatement whose dates are not stored, because the trainee missed
 /// no training.
 const NOT_STORED_DATES: &str =
@@ -104,8 +102,11 @@ pub fn perform(
 ) -> Result<Outcome, RegistryActionError> {
     match action {
         RegistryAction::IssueTrn(trn) => {
-            let (trn, holders) = choose_trn(session, trainee_id, trn.as_ref(), cause)?;
+            if trn.is_none() && session.environment()? == Environment::Production {
+                return Err(RegistryActionError::NumberRequired);
+            }
             apply(session, trainee_id, cause, |provider, trainee| {
+                let (trn, holders) = choose_trn(provider, trainee_id, trainee, trn.as_ref())?;
                 Ok(registry::issue_trn(
                     &trainee.record,
                     &trn,
@@ -166,19 +167,15 @@ pub fn perform(
 /// The number to issue to a trainee, and the other holders of a requested number. Without a
 /// requested number, returns the trainee's own number, or else draws an unused one.
 fn choose_trn(
-    session: &mut Session<'_>,
+    provider: &mut ProviderSession<'_>,
     trainee_id: &str,
+    trainee: &StoredTrainee,
     requested: Option<&Trn>,
-    cause: Cause<'_>,
 ) -> Result<(Trn, Vec<Holder>), RegistryActionError> {
     if let Some(trn) = requested {
-        return Ok((trn.clone(), session.holders_of(trn, trainee_id)?));
+        return Ok((trn.clone(), provider.holders_of(trn, trainee_id)?));
     }
-    if session.environment()? == Environment::Production {
-        return Err(RegistryActionError::NumberRequired);
-    }
-    let mut provider = open_provider(session, trainee_id, cause)?;
-    let trn = match registry::trn_of(&find_trainee(&mut provider, trainee_id)?.record) {
+    let trn = match registry::trn_of(&trainee.record) {
         Some(trn) => trn,
         None => provider.draw_trn()?,
     };
@@ -219,17 +216,6 @@ pub fn advance(
     }))
 }
 
-/// Opens the records of the provider that has the trainee.
-fn open_provider<'a>(
-    session: &'a mut Session<'_>,
-    trainee_id: &str,
-    cause: Cause<'a>,
-) -> Result<ProviderSession<'a>, RegistryActionError> {
-    session
-        .open_trainee(trainee_id, cause)?
-        .ok_or(RegistryActionError::UnknownTrainee)
-}
-
 /// The trainee, also if discarded, but not if erased.
 fn find_trainee(
     provider: &mut ProviderSession<'_>,
@@ -244,7 +230,7 @@ fn find_trainee(
     Ok(trainee)
 }
 
-/// Finds a trainee, calls `decide`, and saves a change. Finding the trainee locks it, and sets the
+/// Finds a trainee, calls `decide`, and saves a change. Finding the trainee locks the provider, and sets the
 /// date of changes after the trainee's last change. So `decide` must not run earlier.
 fn apply(
     session: &mut Session<'_>,
@@ -255,7 +241,9 @@ fn apply(
         &StoredTrainee,
     ) -> Result<Decision<Trainee>, RegistryActionError>,
 ) -> Result<Outcome, RegistryActionError> {
-    let mut provider = open_provider(session, trainee_id, cause)?;
+    let mut provider = session
+        .open_trainee(trainee_id, cause)?
+        .ok_or(RegistryActionError::UnknownTrainee)?;
     let trainee = find_trainee(&mut provider, trainee_id)?;
     let decision = decide(&mut provider, &trainee)?;
     if decision.changed {
@@ -291,7 +279,7 @@ pub fn perform_for_operator(
     Ok(outcome)
 }
 
-/// Like [`perform_for_operator`], but for a command: runs in its own transaction and retries.
+/// Like [`perform_for_operator`], but for a command: runs in its own transaction.
 /// Blocks.
 ///
 /// # Errors
@@ -306,7 +294,7 @@ pub fn perform_blocking(
     let trainee_id = trainee_id.to_owned();
     let action = action.clone();
     let by = by.to_owned();
-    write_blocking_with_retries(store, move |session| {
+    store.write_blocking(move |session| {
         perform_for_operator(session, &trainee_id, &action, Actor::operator(&by))
     })
 }

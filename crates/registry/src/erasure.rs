@@ -10,8 +10,6 @@ use storage::records::trainees::RelatedRecord;
 use storage::session::Session;
 use storage::store::Store;
 
-use crate::retries::write_blocking_with_retries;
-
 /// A trainee to erase.
 #[derive(Debug)]
 pub struct Planned {
@@ -113,9 +111,7 @@ pub fn erase_blocking(
     let trainee_id = trainee_id.to_owned();
     let order = order.clone();
     let by = by.to_owned();
-    write_blocking_with_retries(store, move |session| {
-        erase(session, &ukprn, &trainee_id, &order, &by)
-    })
+    store.write_blocking(move |session| erase(session, &ukprn, &trainee_id, &order, &by))
 }
 
 /// Erases a trainee in the transaction of the session.
@@ -136,7 +132,7 @@ fn erase(
     let mut provider = session
         .open_provider(ukprn, cause)?
         .ok_or(ErasureError::UnknownTrainee)?;
-    // Locks the trainee against concurrent erasures.
+    // Locks the provider against concurrent erasures.
     let found = provider.find_hidden_trainee(trainee_id)?;
     if let Some(erasure) = provider.erasure_of(trainee_id)? {
         return if erasure.ukprn == ukprn {

@@ -23,7 +23,6 @@ use trainee_file::{FileFault, decode};
 
 pub use self::row::Row;
 use self::table::Table;
-use crate::retries::write_blocking_with_retries;
 
 /// The message for a file that has only a header row.
 pub const NO_ROWS: &str = "the file has no rows below the header row";
@@ -252,7 +251,7 @@ pub fn import<O: ImportableOrganisation>(
     };
     let import = report.import::<O>();
     let by = by.to_owned();
-    report.stored = write_blocking_with_retries(store, move |session| {
+    report.stored = store.write_blocking(move |session| {
         session
             .record_import(Actor::operator(&by), &import)
             .map(drop)

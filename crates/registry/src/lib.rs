@@ -33,6 +33,5 @@ pub mod actions;
 pub mod erasure;
 pub mod file;
 pub mod import;
-pub mod retries;
 pub mod rows;
 pub mod simulated;

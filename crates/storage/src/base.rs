@@ -2,7 +2,7 @@
 //! times.
 
 pub mod cause;
-pub(crate) mod pending_result;
+pub(crate) mod provider_lock;
 pub(crate) mod register_setting;
 pub mod sender;
 pub(crate) mod timestamps;

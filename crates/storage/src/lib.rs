@@ -36,7 +36,6 @@ pub mod accounts;
 pub mod base;
 pub mod error;
 pub mod identifiers;
-mod locks;
 pub mod maintenance;
 pub mod observations;
 pub mod records;

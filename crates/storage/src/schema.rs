@@ -74,7 +74,15 @@ diesel::table! {
         awarded_at -> Nullable<Timestamp>,
         discarded_at -> Nullable<Timestamp>,
         record -> Json,
-        changed_in -> BigInt,
+        position -> BigInt,
+    }
+}
+
+diesel::table! {
+    provider_positions (provider_id) {
+        provider_id -> BigInt,
+        position -> BigInt,
+        changed_at -> Nullable<Timestamp>,
     }
 }
 
@@ -82,30 +90,6 @@ diesel::table! {
     placement_schools (school_id, trainee_key) {
         school_id -> BigInt,
         trainee_key -> BigInt,
-    }
-}
-
-// On PostgreSQL the table also has an `id`, and several rows may make up one count.
-diesel::table! {
-    trainee_counts (provider_id, academic_cycle, state, has_trn, itt_start_date) {
-        provider_id -> BigInt,
-        academic_cycle -> Integer,
-        state -> Text,
-        has_trn -> Bool,
-        itt_start_date -> Date,
-        trainees -> BigInt,
-    }
-}
-
-// Like `trainee_counts`.
-diesel::table! {
-    trainee_change_counts (provider_id, academic_cycle, changed_on, state, has_trn) {
-        provider_id -> BigInt,
-        academic_cycle -> Integer,
-        changed_on -> Date,
-        state -> Text,
-        has_trn -> Bool,
-        trainees -> BigInt,
     }
 }
 
@@ -225,20 +209,6 @@ diesel::table! {
         checked -> BigInt,
         repeated -> BigInt,
         user_id -> Nullable<BigInt>,
-    }
-}
-
-// The rows of `lock_stripes` and `idempotency_locks` are row locks, used on PostgreSQL only.
-diesel::table! {
-    lock_stripes (stripe) {
-        stripe -> Integer,
-    }
-}
-
-diesel::table! {
-    idempotency_locks (digest) {
-        digest -> Text,
-        used_at -> Timestamp,
     }
 }
 

@@ -9,17 +9,16 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate, Utc};
 use database::clock::JobTime;
 use database::connection::prepared::DataVersion;
-use database::connection::{
-    Access, DatabaseConnection, QueryQueue as _, execute_deferred, static_query, with_inner,
-};
+use database::connection::{DatabaseConnection, execute_deferred, static_query, with_inner};
 use database::jobs::transaction::{ConnectionMemory, Transaction};
+use database::positions::LockedProviders;
 use diesel::prelude::*;
 use stored_document::sql_dates::Day;
 
 use crate::base::cause::Cause;
 use crate::base::token::TokenDigest;
 use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow, is_visible};
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::identifiers::can_be_identifier;
 use crate::schema::{providers, tokens, trainees};
 use crate::session::token_cache::TokenCache;
@@ -29,11 +28,9 @@ pub(crate) mod token_cache;
 /// A job's access to the register, before authentication.
 pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
-    access: Access,
     time: &'a mut JobTime,
-    /// Whether the job may wait for rows that another transaction has locked. Jobs that share a
-    /// transaction may not.
-    may_wait: bool,
+    /// The providers whose records the job may change; `None` for a job that only reads.
+    locked: Option<&'a mut LockedProviders>,
     /// The token cache of the connection; `None` for connections without one.
     token_cache: Option<&'a mut TokenCache>,
 }
@@ -41,13 +38,12 @@ pub struct Session<'a> {
 /// A job's access to the records of one provider.
 pub struct ProviderSession<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
-    access: Access,
     time: &'a mut JobTime,
     provider: Arc<Provider>,
     cause: Cause<'a>,
     /// The authenticated token; `None` when an operator opened the session.
     token: Option<UsedToken>,
-    may_wait: bool,
+    locked: Option<&'a mut LockedProviders>,
     /// The identifier and row of the trainee that authentication loaded together with the token.
     found: Option<(String, Option<TraineeRow>)>,
 }
@@ -130,9 +126,8 @@ impl<'a> Session<'a> {
             .and_then(ConnectionMemory::get);
         Self {
             connection: &mut *transaction.connection,
-            access: transaction.access,
             time: &mut transaction.time,
-            may_wait: transaction.may_wait,
+            locked: transaction.locked.as_deref_mut(),
             token_cache,
         }
     }
@@ -189,7 +184,7 @@ impl<'a> Session<'a> {
         Ok(Some(self.open(provider, cause, Some(used))))
     }
 
-    /// Like [`Session::authenticate`], but for a request that shows a trainee. On PostgreSQL the
+    /// Like [`Session::authenticate`], but for a request about one trainee. On PostgreSQL the
     /// same statement loads the trainee with the identifier, if the trainee belongs to the token's
     /// provider. [`ProviderSession::show_trainee`] and [`ProviderSession::find_trainee`] then
     /// return the trainee without another query.
@@ -197,7 +192,7 @@ impl<'a> Session<'a> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn authenticate_to_show<'b>(
+    pub fn authenticate_for_trainee<'b>(
         &'b mut self,
         digest: &TokenDigest,
         cause: Cause<'b>,
@@ -226,45 +221,6 @@ impl<'a> Session<'a> {
         Ok(self.open_with_trainee(accepted(token, digest), cause, trainee_id, shown.flatten()))
     }
 
-    /// Like [`Session::authenticate`], but for a request that changes a trainee. On PostgreSQL the
-    /// same round trip loads and locks the trainee with the identifier, if the trainee belongs to
-    /// the token's provider. [`ProviderSession::find_trainee`] then returns the trainee without
-    /// another query.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn authenticate_to_change<'b>(
-        &'b mut self,
-        digest: &TokenDigest,
-        cause: Cause<'b>,
-        trainee_id: &str,
-    ) -> Result<Option<ProviderSession<'b>>, StorageError> {
-        let today = Day(self.today());
-        let inner = match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) if can_be_identifier(trainee_id) => inner,
-            DatabaseConnection::Postgres(_) | DatabaseConnection::Sqlite(_) => {
-                return self.authenticate(digest, cause);
-            }
-        };
-        let token =
-            static_query(valid_token(digest, today).select((PROVIDER, USED_TOKEN, tokens::digest)));
-        let owner = valid_token(digest, today)
-            .select(tokens::provider_id)
-            .single_value();
-        // A subquery selects the provider: a join would also lock the rows of the provider and the
-        // token.
-        let changed = trainees::table
-            .filter(trainees::trainee_id.eq(trainee_id))
-            .filter(trainees::provider_id.nullable().eq(owner))
-            .select(TRAINEE_ROW)
-            .for_no_key_update();
-        let token = inner.queue::<_, TokenRow>(token)?;
-        let changed = changed.get_result::<TraineeRow>(inner).optional()?;
-        let token = accepted(inner.take(token)?.pop(), digest);
-        Ok(self.open_with_trainee(token, cause, trainee_id, changed))
-    }
-
     /// Opens the records of a token's provider, and keeps the trainee for the queries of the job.
     /// Returns `None` without a token.
     fn open_with_trainee<'b>(
@@ -289,18 +245,29 @@ impl<'a> Session<'a> {
     ) -> ProviderSession<'b> {
         ProviderSession {
             connection: &mut *self.connection,
-            access: self.access,
             time: &mut *self.time,
             provider,
             cause,
             token,
-            may_wait: self.may_wait,
+            locked: self.locked.as_deref_mut(),
             found: None,
         }
     }
 }
 
 impl Session<'_> {
+    /// Locks a provider without opening its records. Does nothing in a job that only reads.
+    ///
+    /// # Errors
+    ///
+    /// Like [`ProviderSession::lock_records`].
+    pub(crate) fn lock_provider(&mut self, provider: i64) -> Result<(), StorageError> {
+        if let Some(locked) = self.locked.as_deref_mut() {
+            locked.lock(self.connection, provider)?;
+        }
+        Ok(())
+    }
+
     /// Opens the records of a provider for an operator; `None` when no provider has this UKPRN.
     ///
     /// # Errors
@@ -345,11 +312,6 @@ impl Session<'_> {
             None => Ok(None),
         }
     }
-
-    /// Whether the job may write. A job that may write locks the rows that it is going to change.
-    pub(crate) fn writes(&self) -> bool {
-        self.access == Access::Write
-    }
 }
 
 impl<'a> ProviderSession<'a> {
@@ -370,25 +332,11 @@ impl<'a> ProviderSession<'a> {
         self.time.change_date()
     }
 
-    /// Makes [`ProviderSession::change_date`] later than the trainee's last change.
-    ///
-    /// On PostgreSQL a job waits for other jobs that change the same trainee. The waiting job may
-    /// have started earlier, or on a machine whose clock is behind. The time of its change must
-    /// still be later: clients rely on `updated_at`, and placements are ordered by time.
-    pub(crate) fn come_after(&mut self, trainee_key: i64, last_change: Option<DateTime<Utc>>) {
-        self.time.come_after(trainee_key, last_change);
-    }
-
-    /// Reserves [`ProviderSession::change_date`] when a trainee's new `updated_at` equals it. Call
-    /// before writing the trainee.
-    pub(crate) fn take_date(
-        &mut self,
-        updated_at: Option<DateTime<Utc>>,
-    ) -> Result<(), StorageError> {
-        if updated_at == Some(self.change_date()) {
-            Ok(self.time.take()?)
-        } else {
-            Ok(())
+    /// Makes [`ProviderSession::change_date`] later than the trainee's last change: clients rely on
+    /// `updated_at`, and placements are ordered by time.
+    pub(crate) fn come_after(&mut self, last_change: Option<DateTime<Utc>>) {
+        if let Some(last_change) = last_change {
+            self.time.come_after(last_change);
         }
     }
 
@@ -417,14 +365,40 @@ impl<'a> ProviderSession<'a> {
         })
     }
 
-    /// Whether the job may write. A job that may write locks the rows that it is going to change.
-    pub(crate) fn writes(&self) -> bool {
-        self.access == Access::Write
+    /// Locks the provider until the job has ended, and takes the time of the job then. Must be
+    /// called before anything is read that a change depends on. Does nothing in a job that only
+    /// reads.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Busy`](database::error::DatabaseError::Busy) when another transaction holds
+    /// the lock for too long.
+    pub(crate) fn lock_records(&mut self) -> Result<(), StorageError> {
+        let Some(locked) = self.locked.as_deref_mut() else {
+            return Ok(());
+        };
+        let provider = self.provider.id;
+        if locked.lock(self.connection, provider)? {
+            *self.time = locked.job_time(Some(provider));
+        } else {
+            locked.follow_last_change(provider, self.time);
+        }
+        Ok(())
     }
 
-    /// Whether the job may wait for rows that another transaction has locked.
-    pub(crate) fn may_wait(&self) -> bool {
-        self.may_wait
+    /// Whether the job may write.
+    pub(crate) fn may_write(&self) -> bool {
+        self.locked.is_some()
+    }
+
+    /// Takes the next position of the provider's changes, for a change at
+    /// [`ProviderSession::change_date`].
+    pub(crate) fn take_position(&mut self) -> Result<i64, StorageError> {
+        self.lock_records()?;
+        let date = self.time.change_date();
+        let locked = self.locked.as_deref_mut();
+        let locked = locked.ok_or(DatabaseError::ProviderNotLocked)?;
+        Ok(locked.take_position(self.provider.id, date)?)
     }
 
     /// Takes the result of loading the trainee together with the token. The outer `Option` is

@@ -7,8 +7,6 @@ mod dates;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
-mod group_commit_tests;
-#[cfg(test)]
 mod job_times_tests;
 #[cfg(test)]
 mod look_up_tests;
@@ -26,8 +24,9 @@ use database::jobs::transaction::Transaction;
 use database::last_fault::LastFault;
 pub use database::options::StoreOptions;
 pub use database::stats::{Queue, StoreStats, WriterStats};
+use database::writer::WriteScope;
 
-use crate::base::timestamps;
+use crate::base::provider_lock::POSITIONS;
 use crate::error::{DatabaseError, JobError, StorageError};
 use crate::session::Session;
 
@@ -36,6 +35,10 @@ use crate::session::Session;
 pub struct Store {
     pub(crate) database: Database,
 }
+
+/// The failure of a job whose data was changed after the job had read it: the job runs again, like
+/// after a collision.
+static STALE: DatabaseError = DatabaseError::Collided;
 
 /// Wraps the error of a job over a session for the database crate.
 struct SessionError<E>(E);
@@ -50,6 +53,7 @@ impl<E: JobError> database::error::JobError for SessionError<E> {
     fn database_error(&self) -> Option<&DatabaseError> {
         match self.0.storage_error() {
             Some(StorageError::Database(error)) => Some(error),
+            Some(StorageError::Stale) => Some(&STALE),
             Some(_) | None => None,
         }
     }
@@ -81,7 +85,7 @@ impl Store {
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
         let connections = Connections::from_url(url)?;
         Ok(Self {
-            database: Database::open(&connections, options, timestamps::latest_change)?,
+            database: Database::open(&connections, options, POSITIONS)?,
         })
     }
 
@@ -145,23 +149,27 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        take_job_error(self.database.write(in_session(job)).await)
+        let scope = WriteScope::NoProvider;
+        take_job_error(self.database.write(scope, in_session(job)).await)
     }
 
-    /// Like [`Database::write_in_group`], for a job over a session.
+    /// Like [`Store::write`], for a job that changes records of the provider with this number. Jobs
+    /// of one provider run one after the other and may share a commit.
     ///
     /// # Errors
     ///
     /// Like [`Store::write`].
-    pub async fn write_in_group<T, E>(
+    pub async fn write_records<T, E>(
         &self,
+        provider_id: i64,
         job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        take_job_error(self.database.write_in_group(in_session(job)).await)
+        let scope = WriteScope::Provider(provider_id);
+        take_job_error(self.database.write(scope, in_session(job)).await)
     }
 
     /// Like [`Store::read`], for callers outside any tokio runtime.
@@ -192,16 +200,31 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        take_job_error(self.database.write_blocking(in_session(job)))
+        let scope = WriteScope::NoProvider;
+        take_job_error(self.database.write_blocking(scope, in_session(job)))
     }
 
-    /// Like [`Database::drain`].
+    /// Like [`Store::write_records`], for callers outside any tokio runtime.
     ///
     /// # Errors
     ///
-    /// When the last job could not be kept. Must be called within a tokio runtime.
-    pub async fn drain(&self) -> Result<(), StorageError> {
-        Ok(self.database.drain().await?)
+    /// Like [`Store::write`].
+    pub fn write_records_blocking<T, E>(
+        &self,
+        provider_id: i64,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let scope = WriteScope::Provider(provider_id);
+        take_job_error(self.database.write_blocking(scope, in_session(job)))
+    }
+
+    /// Like [`Database::drain`].
+    pub async fn drain(&self) {
+        self.database.drain().await;
     }
 
     /// Statistics of the writes since the store was opened.

@@ -13,6 +13,7 @@ use database::clock::Clock;
 use database::connection::{Connections, DatabaseConnection};
 use domain::{State, Trainee};
 use test_support::{Database, Kind};
+use tokio::runtime::Runtime;
 
 use crate::accounts::tokens::{NewToken, TokenRecord};
 use crate::accounts::users::Actor;
@@ -71,11 +72,12 @@ impl Register {
 
     /// An empty register on SQLite, for tests of behaviour specific to SQLite.
     pub(crate) fn on_sqlite() -> Self {
-        Self::on_sqlite_with_queue(256)
+        Self::set_up(Database::fresh_on(Kind::Sqlite), 256)
     }
 
-    pub(crate) fn on_sqlite_with_queue(queue: usize) -> Self {
-        Self::set_up(Database::fresh_on(Kind::Sqlite), queue)
+    /// Like [`Register::new`], for at most `queue` waiting writes.
+    pub(crate) fn with_queue(queue: usize) -> Self {
+        Self::set_up(Database::fresh(), queue)
     }
 
     fn set_up(database: Database, queue: usize) -> Self {
@@ -179,7 +181,10 @@ impl Register {
 }
 
 /// A queued write whose result the test awaits later.
-pub(crate) struct Queued<T>(Pin<Box<dyn Future<Output = T>>>);
+pub(crate) struct Queued<T> {
+    write: Pin<Box<dyn Future<Output = T>>>,
+    runtime: Runtime,
+}
 
 impl<T> Queued<T> {
     /// Sends the write.
@@ -188,34 +193,31 @@ impl<T> Queued<T> {
     ///
     /// When the write completes at once.
     pub(crate) fn new(write: impl Future<Output = T> + 'static) -> Self {
-        let mut write = Box::pin(write);
-        assert!(
-            write
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
-                .is_pending()
-        );
-        Self(write)
+        let write = Box::pin(write);
+        let runtime = runtime();
+        let mut queued = Self { write, runtime };
+        assert!(!queued.is_answered());
+        queued
     }
 
     pub(crate) fn is_answered(&mut self) -> bool {
-        matches!(
-            self.0
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop())),
-            Poll::Ready(_)
-        )
+        let _entered = self.runtime.enter();
+        let mut context = Context::from_waker(Waker::noop());
+        matches!(self.write.as_mut().poll(&mut context), Poll::Ready(_))
     }
 
     pub(crate) fn answer(self) -> T {
-        block_on(self.0)
+        self.runtime.block_on(self.write)
     }
 }
 
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .unwrap()
-        .block_on(future)
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    runtime().block_on(future)
 }

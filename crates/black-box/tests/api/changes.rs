@@ -228,7 +228,7 @@ fn who_begins_a_copy_hears_nothing_of_those_removed_before() {
         let news = mirror.news(api, 1);
         assert_eq!(
             (&news[0]["trainee_id"], &news[0]["removed_at"]),
-            (&json!(stays.id()), &json!("2026-10-05T09:00:00.003Z"))
+            (&json!(stays.id()), &json!("2026-10-05T09:00:00.001Z"))
         );
         assert_eq!(mirror.trainees.len(), 0);
     });

@@ -8,10 +8,8 @@ use postgres_client::PostgresConnection;
 use test_support::{Database, Kind};
 
 /// Tables that grow with the trainees, or with the days.
-pub(super) const GROWING: [&str; 10] = [
+pub(super) const GROWING: [&str; 8] = [
     "trainees",
-    "trainee_change_counts",
-    "trainee_counts",
     "placement_schools",
     "changes",
     "replies",

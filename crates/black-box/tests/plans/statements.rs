@@ -253,7 +253,8 @@ fn lists_have_one_statement_per_combination_of_conditions() {
                                 .read_blocking(|session| -> Result<_, StorageError> {
                                     let mut provider =
                                         session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-                                    provider.list_trainees(&listing)
+                                    let standing = provider.standing()?;
+                                    provider.list_trainees(&listing, &standing)
                                 })
                                 .unwrap();
                         }

@@ -1,57 +1,31 @@
 //! The time of one job, and the dates of the changes that it makes.
 
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use chrono::{DateTime, TimeDelta, Utc};
 
-use chrono::{DateTime, Utc};
+use super::MAX_LEAD;
 
-use super::write::{ReservedDate, WriteClock};
-use crate::error::DatabaseError;
-
-/// The most that a change waits for its date.
-pub(crate) const MAX_DATE_WAIT: Duration = Duration::from_secs(5);
+/// The least difference between the dates of two changes of one record.
+const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
 
 /// The time of a job by the clock, and the dates of its changes. Dates can be ahead of the clock,
 /// so compare expiry times with the clock only.
+///
+/// A date that is more than [`MAX_LEAD`] ahead of the clock shows that the clock was set back.
+/// Dates then follow the clock at once: waiting would block all writes for as long as the clock
+/// jumped.
+#[derive(Debug, Clone, Copy)]
 pub struct JobTime {
     /// When the job was begun, by the clock.
     now: DateTime<Utc>,
-    /// Absent in a job that only reads.
-    dates: Option<Dates>,
-}
-
-/// The dates of a job that writes.
-struct Dates {
-    clock: Arc<WriteClock>,
-    next: ReservedDate,
-    /// Whether a change of this job has a date. Such a job waits for later dates instead of being
-    /// run again.
-    has_changed: bool,
-    /// The row of the record whose last change determined the next date.
-    record: Option<i64>,
+    /// The date of the next change.
+    change_date: DateTime<Utc>,
 }
 
 impl JobTime {
-    /// The time of a job that only reads.
-    pub fn new_reading(now: DateTime<Utc>) -> Self {
-        Self { now, dates: None }
-    }
-
-    /// The time of a job that writes.
-    pub(crate) fn new_writing(clock: &Arc<WriteClock>) -> Self {
-        let now = clock.now();
-        let next = clock.reserve(None);
-        let dates = Dates {
-            clock: Arc::clone(clock),
-            next,
-            has_changed: false,
-            record: None,
-        };
-        Self {
-            now,
-            dates: Some(dates),
-        }
+    /// The time of a job that began at `now`.
+    pub fn new(now: DateTime<Utc>) -> Self {
+        let change_date = now;
+        Self { now, change_date }
     }
 
     /// When the job was begun, by the clock.
@@ -59,68 +33,59 @@ impl JobTime {
         self.now
     }
 
-    /// The date of the next change; the time of the job if it only reads.
+    /// The date of the next change: not earlier than the clock.
     pub fn change_date(&self) -> DateTime<Utc> {
-        self.dates
-            .as_ref()
-            .map_or(self.now, |dates| dates.next.date())
+        self.change_date
     }
 
-    /// Makes the date of the next change later than `last_change`, the last change of the record
-    /// with the row `record`. Call this before the job changes the record.
-    pub fn come_after(&mut self, record: i64, last_change: Option<DateTime<Utc>>) {
-        let Some(dates) = self.dates.as_mut() else {
-            // A job that only reads has no dates.
-            return;
-        };
-        if dates.next.is_taken()
-            || last_change.is_some_and(|last_change| last_change >= dates.next.date())
-        {
-            dates.reserve(last_change);
-            dates.record = Some(record);
+    /// Makes the next change not earlier than `last_change`, an earlier change of any record. Ignores
+    /// a date of a clock that was set back.
+    pub fn follow(&mut self, last_change: DateTime<Utc>) {
+        if last_change - self.now <= MAX_LEAD {
+            self.change_date = self.change_date.max(last_change);
         }
     }
 
-    /// Uses the date of the next change for a change.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError::DateNotDue`] if the date is too far ahead of the clock.
-    pub fn take(&mut self) -> Result<(), DatabaseError> {
-        let Some(dates) = self.dates.as_mut() else {
-            // A job that only reads has no dates.
-            return Ok(());
-        };
-        dates
-            .next
-            .take()
-            .map_err(|wait| DatabaseError::DateNotDue { wait })?;
-        dates.has_changed = true;
-        Ok(())
-    }
-
-    /// The row of the record that was changed too often in the last second, so that its next change
-    /// must wait. `None` if the job need not wait for a record.
-    pub(crate) fn waits_for(&self) -> Option<i64> {
-        self.dates.as_ref()?.record
+    /// Makes the next change later than `last_change`, the last change of the record. Ignores a date
+    /// of a clock that was set back.
+    pub fn come_after(&mut self, last_change: DateTime<Utc>) {
+        if last_change - self.now <= MAX_LEAD {
+            self.change_date = self.change_date.max(last_change + MILLISECOND);
+        }
     }
 }
 
-impl Dates {
-    /// Reserves the date of the next change. A job that has changed something waits here until the
-    /// date is due, because running it again would repeat those changes.
-    fn reserve(&mut self, last_change: Option<DateTime<Utc>>) {
-        let begun = Instant::now();
-        loop {
-            // Makes an unused date available to this reservation.
-            self.next.give_back();
-            self.next = self.clock.reserve(last_change);
-            match self.next.wait() {
-                Some(wait) if self.has_changed && begun.elapsed() + wait < MAX_DATE_WAIT => {
-                    thread::sleep(wait)
-                }
-                Some(_) | None => return,
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn change_date_follows_earlier_changes_up_to_one_second_ahead() {
+        let now = DateTime::UNIX_EPOCH;
+        let at = |milliseconds| now + TimeDelta::milliseconds(milliseconds);
+        // The lead of an earlier change, and the lead of the next change of any record and of the
+        // same record.
+        let cases = [
+            (-5_000, 0, 0),
+            (-1, 0, 0),
+            (0, 0, 1),
+            (999, 999, 1_000),
+            (1_000, 1_000, 1_001),
+            (1_001, 0, 0),
+            (86_400_000, 0, 0),
+        ];
+        for (earlier, of_any, of_same) in cases {
+            let mut time = JobTime::new(now);
+            time.follow(at(earlier));
+            assert_eq!(time.change_date(), at(of_any), "{earlier}");
+            let mut time = JobTime::new(now);
+            time.come_after(at(earlier));
+            assert_eq!(time.change_date(), at(of_same), "{earlier}");
+            assert_eq!(time.now(), now);
         }
+        let mut time = JobTime::new(now);
+        time.come_after(at(10));
+        time.follow(at(5));
+        assert_eq!(time.change_date(), at(11));
     }
 }

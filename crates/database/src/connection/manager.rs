@@ -15,11 +15,12 @@ use postgres_client::{Node, PostgresConnection};
 use super::connect_retry::connect_with_retry;
 use super::database_connection::DatabaseConnection;
 use super::database_file::{BUSY_TIMEOUT_MS, DatabaseFile, KeptOpen};
+use super::watch::Watch;
 use crate::error::DatabaseError;
 
-/// How long a statement of a job waits for a lock on PostgreSQL. After that the job is rolled back
-/// and run again.
-const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a statement of a job waits for a lock on PostgreSQL. After that the job is rolled
+/// back.
+const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time limit of each step of a probe of PostgreSQL.
 pub const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection to a read-only server is used before the pool looks for a writable server
@@ -29,6 +30,11 @@ const READ_ONLY_LIFETIME: Duration = Duration::from_secs(2);
 /// How long PostgreSQL runs a statement or keeps an idle transaction of a job. This ends the work
 /// of servers that stopped waiting.
 const JOB_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A commit copies the write-ahead log into the database once the log has this size, in pages (16
+/// MiB). Most changes affect the same pages, such as the ends of indexes, and a page is copied once
+/// however often the log contains it. A larger log slows down look-ups in it.
+const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// The total size of the page caches of all connections with one purpose, in KiB.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +85,8 @@ pub struct PooledConnection {
     made: Instant,
     /// The generation when the connection was made.
     generation: u64,
+    /// Notices when SQLite ends the transaction of a connection that writes.
+    pub(crate) watch: Option<Watch>,
 }
 
 impl Connections {
@@ -132,7 +140,7 @@ impl Connections {
         }
     }
 
-    /// Makes the pools connect only to a server that accepts writes.
+    /// Makes the pools connect for writing: on PostgreSQL only to a server that accepts writes.
     pub fn for_writing(&self) -> Self {
         Self {
             node: Node::Writable,
@@ -273,8 +281,8 @@ impl Connections {
         Ok(connection)
     }
 
-    /// Makes a connection for a pool, whose statements are counted. On SQLite it is read-only,
-    /// because a write through it would compete with the write thread for the lock.
+    /// Makes a connection for a pool, whose statements are counted. On SQLite it is read-only unless
+    /// the pool writes, because a write through it would compete with the writer for the lock.
     ///
     /// # Errors
     ///
@@ -293,7 +301,14 @@ impl Connections {
             }
             Address::Sqlite(_) => {
                 let mut connection = self.establish()?;
-                connection.batch_execute("PRAGMA query_only = ON")?;
+                if self.node == Node::Writable {
+                    // The rollback journal of a savepoint fits into memory: a job changes little.
+                    connection.batch_execute(&format!(
+                        "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"
+                    ))?;
+                } else {
+                    connection.batch_execute("PRAGMA query_only = ON")?;
+                }
                 connection
             }
         };
@@ -344,10 +359,14 @@ impl r2d2::ManageConnection for Connections {
 
     fn connect(&self) -> Result<PooledConnection, PoolError> {
         let generation = self.generation.load(Ordering::Relaxed);
+        let mut connection = self.establish_for_pool()?;
+        let writes_to_file = self.node == Node::Writable && self.allow_one_writer();
+        let watch = writes_to_file.then(|| Watch::new(&mut connection));
         Ok(PooledConnection {
-            connection: self.establish_for_pool()?,
+            connection,
             made: Instant::now(),
             generation,
+            watch,
         })
     }
 
@@ -365,7 +384,8 @@ impl r2d2::ManageConnection for Connections {
     }
 
     fn has_broken(&self, pooled: &mut PooledConnection) -> bool {
-        pooled.connection.is_broken()
+        let ended = pooled.watch.as_ref().map(Watch::require_open);
+        pooled.connection.is_broken() || ended.is_some_and(|ended| ended.is_err())
     }
 }
 

@@ -5,7 +5,7 @@
 //! execution.
 
 use diesel::connection::{
-    AnsiTransactionManager, TransactionDepthChange, TransactionManager as _,
+    SimpleConnection as _, TransactionDepthChange, TransactionManager as _,
     TransactionManagerStatus,
 };
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -85,31 +85,47 @@ impl DatabaseConnection {
         statement.execute(inner).map(|_| ())
     }
 
-    /// Opens the first savepoint in a transaction on SQLite, like diesel's transaction manager but
-    /// with a prepared statement. Does nothing on PostgreSQL.
-    pub fn open_savepoint(&mut self) -> Result<(), DieselError> {
-        self.run_prepared(OpenSavepoint)?;
+    /// Opens the savepoint of the job with this number in the transaction. diesel counts it.
+    ///
+    /// The statement is prepared on SQLite, and deferred on PostgreSQL. There each savepoint has a
+    /// name of its own: if a deferred statement of an earlier job has failed, the savepoint does not
+    /// exist, and a rollback to it must not find an earlier one.
+    pub(crate) fn open_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
+        match self {
+            Self::Postgres(inner) => {
+                inner.deferring(|inner| inner.batch_execute(&format!("SAVEPOINT job_{job}")))?;
+            }
+            Self::Sqlite(inner) => drop(OpenSavepoint.execute(inner)?),
+        }
         self.change_depth(TransactionDepthChange::IncreaseDepth)
     }
 
     /// Rolls back to the savepoint, which stays open. Reports failures that diesel may treat as a
     /// success.
-    pub fn roll_back_to_savepoint(&mut self) -> Result<(), DieselError> {
-        self.run_prepared(RollBackToSavepoint)
+    pub(crate) fn roll_back_to_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
+        match self {
+            Self::Postgres(inner) => {
+                inner.batch_execute(&format!("ROLLBACK TO SAVEPOINT job_{job}"))
+            }
+            Self::Sqlite(inner) => RollBackToSavepoint.execute(inner).map(drop),
+        }
     }
 
-    /// Releases the savepoint and keeps its changes.
-    pub fn release_savepoint(&mut self) -> Result<(), DieselError> {
-        self.run_prepared(ReleaseSavepoint)?;
+    /// Releases the savepoint and keeps its changes. The statement is deferred on PostgreSQL: if a
+    /// deferred statement behind the savepoint fails, a later statement reports it and the
+    /// transaction is lost.
+    pub(crate) fn release_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
+        match self {
+            Self::Postgres(inner) => inner
+                .deferring(|inner| inner.batch_execute(&format!("RELEASE SAVEPOINT job_{job}")))?,
+            Self::Sqlite(inner) => drop(ReleaseSavepoint.execute(inner)?),
+        }
         self.change_depth(TransactionDepthChange::DecreaseDepth)
     }
 
     /// Changes the number of transactions and savepoints that diesel counts.
     fn change_depth(&mut self, change: TransactionDepthChange) -> Result<(), DieselError> {
-        let Self::Sqlite(inner) = self else {
-            return Ok(());
-        };
-        match AnsiTransactionManager::transaction_manager_status_mut(inner) {
+        match Self::transaction_manager_status_mut(self) {
             TransactionManagerStatus::Valid(status) => status.change_transaction_depth(change),
             TransactionManagerStatus::InError => Err(DieselError::BrokenTransactionManager),
         }

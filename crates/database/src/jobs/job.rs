@@ -2,8 +2,6 @@
 //!
 //! The job keeps its answer until the store confirms the commit.
 
-use std::time::Duration;
-
 use tokio::sync::oneshot;
 
 use crate::error::{DatabaseError, JobError};
@@ -19,9 +17,6 @@ pub(crate) enum JobOutcome {
     Refuse,
     /// The store failed. The changes of the job must be rolled back.
     Fail,
-    /// The change cannot have a date yet. The job must be rolled back and run again after this
-    /// time.
-    Wait(Duration),
 }
 
 /// A job with erased types, so that one queue holds jobs of all kinds.
@@ -29,30 +24,29 @@ pub(crate) trait Job: Send {
     /// Runs the job and keeps its answer.
     fn run(&mut self, transaction: &mut Transaction<'_>) -> JobOutcome;
 
+    /// The failure of the store in the last run; `None` if the store did not fail.
+    fn failure(&self) -> Option<&DatabaseError>;
+
+    /// Whether the last run has panicked.
+    fn has_panicked(&self) -> bool;
+
+    /// Drops the answer of the last run, so that the job can run again.
+    fn wait_again(&mut self);
+
     /// Sends the caller the job's answer if `outcome` is `Ok`, otherwise the error of `outcome`.
     fn answer(self: Box<Self>, outcome: Result<(), DatabaseError>);
-
-    /// Returns the job to its caller, which runs it alone. The changes of the job must have been
-    /// rolled back.
-    fn give_back(self: Box<Self>);
 }
 
-/// The message to the caller of a job, with the times of the job.
-pub(crate) enum JobReply<T, E, F> {
-    Answer(Result<T, E>, JobTimer),
-    /// The job, which the caller must run alone.
-    GivenBack(F, JobTimer),
-}
-
-/// The receiving end of the channel with the result of a job.
-type ReplyReceiver<T, E, F> = oneshot::Receiver<JobReply<T, E, F>>;
+/// The answer of a job, with the times of the job.
+type JobReply<T, E> = (Result<T, E>, JobTimer);
 
 /// Wraps a function as a job.
-pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, ReplyReceiver<T, E, F>)
+pub(crate) fn job<T, E>(
+    function: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+) -> (Box<dyn Job>, oneshot::Receiver<JobReply<T, E>>)
 where
     T: Send + 'static,
     E: JobError,
-    F: FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
 {
     let (caller, receiver) = oneshot::channel();
     let job = Pending {
@@ -64,25 +58,20 @@ where
     (Box::new(job), receiver)
 }
 
-/// The answer of a job that is never given back, such as a job of the write thread. Reports the
-/// times of the job.
-pub(crate) fn answer_of<T, E: JobError, F>(
-    reply: Result<JobReply<T, E, F>, oneshot::error::RecvError>,
+/// The answer of a job. Reports the times of the job.
+pub(crate) fn answer_of<T, E: JobError>(
+    reply: Result<JobReply<T, E>, oneshot::error::RecvError>,
 ) -> Result<T, E> {
-    match reply {
-        Ok(JobReply::Answer(answer, timer)) => {
-            timer.report();
-            answer
-        }
-        Ok(JobReply::GivenBack(..)) | Err(_) => Err(DatabaseError::Closed.into()),
-    }
+    let (answer, timer) = reply.map_err(|_| DatabaseError::Closed)?;
+    timer.report();
+    answer
 }
 
 /// A job, its progress, and the sending end of the channel to its caller.
 struct Pending<T, E, F> {
     function: F,
     progress: Progress<T, E>,
-    caller: oneshot::Sender<JobReply<T, E, F>>,
+    caller: oneshot::Sender<JobReply<T, E>>,
     timer: JobTimer,
 }
 
@@ -108,18 +97,28 @@ where
         let answer = self.timer.run(transaction, &mut self.function);
         let outcome = match &answer {
             Ok(_) => JobOutcome::Keep,
-            Err(error) => match error.database_error() {
-                Some(DatabaseError::DateNotDue { wait }) => JobOutcome::Wait(*wait),
-                Some(_) => JobOutcome::Fail,
-                None => JobOutcome::Refuse,
-            },
+            Err(error) if error.database_error().is_some() => JobOutcome::Fail,
+            Err(_) => JobOutcome::Refuse,
         };
         self.progress = Progress::Answered(answer);
-        if let JobOutcome::Wait(_) = outcome {
-            self.timer.end_run();
-            self.progress = Progress::Waiting;
-        }
         outcome
+    }
+
+    fn failure(&self) -> Option<&DatabaseError> {
+        if let Progress::Answered(Err(error)) = &self.progress {
+            error.database_error()
+        } else {
+            None
+        }
+    }
+
+    fn has_panicked(&self) -> bool {
+        matches!(self.progress, Progress::Running)
+    }
+
+    fn wait_again(&mut self) {
+        self.timer.end_run();
+        self.progress = Progress::Waiting;
     }
 
     fn answer(mut self: Box<Self>, outcome: Result<(), DatabaseError>) {
@@ -131,14 +130,6 @@ where
             (Progress::Waiting, Ok(())) => Err(E::from(DatabaseError::Closed)),
         };
         // The caller may have stopped waiting.
-        let _ = self.caller.send(JobReply::Answer(answer, self.timer));
-    }
-
-    fn give_back(mut self: Box<Self>) {
-        self.timer.end_run();
-        // If the caller has stopped waiting, the job is dropped without a change.
-        let _ = self
-            .caller
-            .send(JobReply::GivenBack(self.function, self.timer));
+        let _ = self.caller.send((answer, self.timer));
     }
 }

@@ -152,7 +152,7 @@ impl LookUps {
         if let Err(error) = connection.run_prepared(prepared::Begin) {
             return (Err(DatabaseError::from(error).into()), false);
         }
-        let time = JobTime::new_reading(self.clock.now());
+        let time = JobTime::new(self.clock.now());
         let transaction = Transaction::new(connection, Access::LookUp, time);
         let answer = job(&mut transaction.with_memory(memory));
         // diesel does not count this transaction. A count above 0 means that the job left one open.

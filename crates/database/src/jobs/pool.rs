@@ -12,10 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use crate::clock::{Clock, JobTime, WriteClock};
+use crate::clock::{Clock, JobTime};
 use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{DatabaseError, JobError};
-use crate::jobs::group_queue::GroupQueue;
 use crate::jobs::job_times::JobTimer;
 use crate::jobs::runs::{JOB_TIME, RerunBudget, RerunDecision};
 use crate::jobs::transaction::Transaction;
@@ -40,14 +39,11 @@ pub(crate) struct JobPool {
     connection_wait: Duration,
     /// The time limits of a job. `None` on SQLite, where jobs wait without a limit.
     limits: Option<Limits>,
-    read_clock: Clock,
-    pub(crate) write_clock: Arc<WriteClock>,
+    pub(crate) clock: Clock,
     pub(crate) counters: Arc<WriteCounters>,
     pub(crate) metrics: StoreMetrics,
     /// The most jobs that wait.
     queue: usize,
-    /// The writes that wait to share a transaction.
-    pub(crate) groups: GroupQueue,
     /// One permit for each running job, so that no thread waits for a connection.
     permits: Arc<Semaphore>,
     /// One permit for each running or waiting job.
@@ -69,7 +65,6 @@ impl JobPool {
         connections: &Connections,
         size: u32,
         options: &StoreOptions,
-        write_clock: Arc<WriteClock>,
         counters: Arc<WriteCounters>,
         metrics: StoreMetrics,
     ) -> Self {
@@ -94,12 +89,10 @@ impl JobPool {
                 limits.permit.max(options.connection_wait)
             }),
             limits,
-            read_clock: options.clock.clone(),
-            write_clock,
+            clock: options.clock.clone(),
             counters,
             metrics,
             queue: options.queue,
-            groups: GroupQueue::default(),
             permits: Arc::new(Semaphore::new(permits)),
             admitted: Semaphore::new(
                 permits
@@ -122,8 +115,7 @@ impl JobPool {
     /// The jobs that wait for a permit.
     pub(crate) fn queue(&self) -> Queue {
         let permits = usize::try_from(self.size()).unwrap_or(Semaphore::MAX_PERMITS);
-        // The number is approximate: a job may get its permit between the two reads, and the jobs
-        // of a group share one permit, so all but one of them count as waiting.
+        // The number is approximate: a job may get its permit between the two reads.
         let running = permits.saturating_sub(self.permits.available_permits());
         let admitted = permits
             .saturating_add(self.queue)
@@ -298,21 +290,29 @@ impl JobPool {
             Err(DatabaseError::JobPanicked.into())
         });
         timer.end_run();
-        // On SQLite a job is not run again: jobs do not collide, and the busy timeout has passed.
-        if self.limits.is_none() {
-            return (answer, None);
-        }
         let failure = answer.as_ref().err().and_then(JobError::database_error);
         let decision = runs.decide(access, failure);
-        match decision {
-            RerunDecision::AfterCollision { .. } => self.counters.collided(),
-            RerunDecision::Reconnect { .. } => {
-                connection.close();
-                self.manager.invalidate();
-            }
-            RerunDecision::Done | RerunDecision::Fail | RerunDecision::AtDate { .. } => {}
+        if let RerunDecision::Reconnect { .. } = decision {
+            connection.close();
         }
-        (answer, runs.pause(decision, begun.elapsed()))
+        (answer, self.pause(runs, decision, begun.elapsed()))
+    }
+
+    /// The pause before the next run of a job; `None` if the job is not run again.
+    pub(crate) fn pause(
+        &self,
+        runs: &mut RerunBudget,
+        decision: RerunDecision,
+        last_run: Duration,
+    ) -> Option<Duration> {
+        match decision {
+            RerunDecision::Done | RerunDecision::Fail => {}
+            // On SQLite jobs do not collide, and the busy timeout has passed.
+            _ if self.limits.is_none() => return None,
+            RerunDecision::AfterCollision { .. } => self.counters.collided(),
+            RerunDecision::Reconnect { .. } => self.manager.invalidate(),
+        }
+        runs.pause(decision, last_run)
     }
 
     /// Waits for a free connection.
@@ -341,10 +341,7 @@ impl JobPool {
         E: JobError,
     {
         connection.begin(access).map_err(DatabaseError::from)?;
-        let time = match access {
-            Access::LookUp | Access::Read => JobTime::new_reading(self.read_clock.now()),
-            Access::Write => JobTime::new_writing(&self.write_clock),
-        };
+        let time = JobTime::new(self.clock.now());
         let depth = connection.depth_of(access);
         let answer = job(&mut Transaction::new(connection, access, time));
         if answer.is_ok() {

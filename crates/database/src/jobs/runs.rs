@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::clock::MAX_DATE_WAIT;
 use crate::connection::Access;
 use crate::error::DatabaseError;
 
@@ -26,8 +25,6 @@ pub(crate) enum RerunDecision {
     Done,
     /// The store failed, and another run would fail too.
     Fail,
-    /// The job is run again after this time, when its change can have a date.
-    AtDate { after: Duration },
     /// The job is run again after this time, when the other job may have ended.
     AfterCollision {
         after: Duration,
@@ -47,9 +44,6 @@ pub(crate) fn decide(
     let Some(failure) = failure else {
         return RerunDecision::Done;
     };
-    if let DatabaseError::DateNotDue { wait } = failure {
-        return RerunDecision::AtDate { after: *wait };
-    }
     let writes = access == Access::Write;
     let waited_for_lock = matches!(failure, DatabaseError::Busy);
     // Another transaction inserted the row after the job had looked for it. In another run the job
@@ -80,24 +74,31 @@ pub(crate) fn decide(
 /// The time limit of a job's runs, and the number of its collisions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RerunBudget {
-    begun: Instant,
     end: Instant,
+    /// Whether a client waits for the job.
+    has_client: bool,
     collisions: u32,
 }
 
 impl RerunBudget {
     /// The budget of a job that begins now. Without a deadline it is [`JOB_TIME`].
     pub(crate) fn new(deadline: Option<Instant>) -> Self {
-        let begun = Instant::now();
         Self {
-            begun,
-            end: deadline.unwrap_or_else(|| begun + JOB_TIME),
+            end: deadline.unwrap_or_else(|| Instant::now() + JOB_TIME),
+            has_client: deadline.is_some(),
             collisions: 0,
         }
     }
 
-    /// Decides about the job after a run; see [`decide`].
+    /// Decides about the job after a run; see [`decide`]. A write with a client is not run again
+    /// after it has waited for a lock: the client can send its request again.
     pub(crate) fn decide(&self, access: Access, failure: Option<&DatabaseError>) -> RerunDecision {
+        if self.has_client
+            && access == Access::Write
+            && matches!(failure, Some(DatabaseError::Busy))
+        {
+            return RerunDecision::Fail;
+        }
         decide(access, self.collisions, failure)
     }
 
@@ -111,9 +112,6 @@ impl RerunBudget {
         // The pause, and the time that another run needs.
         let (after, needed) = match decision {
             RerunDecision::Done | RerunDecision::Fail => return None,
-            RerunDecision::AtDate { after } => {
-                return Some(after).filter(|after| self.begun.elapsed() + *after <= MAX_DATE_WAIT);
-            }
             RerunDecision::AfterCollision {
                 after,
                 waited_for_lock,
@@ -149,8 +147,7 @@ mod tests {
     #[test]
     fn each_outcome_has_one_decision() {
         use Access::{LookUp, Read, Write};
-        use RerunDecision::{AfterCollision, AtDate, Done, Fail, Reconnect};
-        let wait = Duration::from_millis(7);
+        use RerunDecision::{AfterCollision, Done, Fail, Reconnect};
         let again = |milliseconds, waited_for_lock| {
             let after = Duration::from_millis(milliseconds);
             AfterCollision {
@@ -166,18 +163,6 @@ mod tests {
         let cases = [
             (LookUp, 0, None, Done),
             (Write, 9, None, Done),
-            (
-                Write,
-                0,
-                Some(DatabaseError::DateNotDue { wait }),
-                AtDate { after: wait },
-            ),
-            (
-                Write,
-                9,
-                Some(DatabaseError::DateNotDue { wait }),
-                AtDate { after: wait },
-            ),
             (Read, 0, Some(DatabaseError::Collided), again(5, false)),
             (Write, 0, Some(DatabaseError::Busy), again(5, true)),
             (Write, 3, Some(DatabaseError::Collided), again(20, false)),
@@ -228,16 +213,6 @@ mod tests {
         assert!(is_run_again(RerunDecision::Reconnect { after }, 3 * hour));
         assert!(!is_run_again(
             RerunDecision::Reconnect { after: 3 * hour },
-            Duration::ZERO
-        ));
-        assert!(is_run_again(
-            RerunDecision::AtDate {
-                after: Duration::ZERO
-            },
-            hour
-        ));
-        assert!(!is_run_again(
-            RerunDecision::AtDate { after: hour },
             Duration::ZERO
         ));
         assert!(

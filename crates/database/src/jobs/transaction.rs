@@ -4,6 +4,7 @@ use std::any::Any;
 
 use crate::clock::JobTime;
 use crate::connection::{Access, DatabaseConnection};
+use crate::positions::LockedProviders;
 
 /// The transaction of one job: its connection, its time, and what the job may do.
 pub struct Transaction<'a> {
@@ -13,29 +14,29 @@ pub struct Transaction<'a> {
     pub access: Access,
     /// The time of the job, and the dates of its changes.
     pub time: JobTime,
-    /// Whether the job may wait for row locks of other transactions. `false` for a job that shares
-    /// its transaction.
-    pub may_wait: bool,
+    /// The providers whose records the job may change; `None` for a job that only reads.
+    pub locked: Option<&'a mut LockedProviders>,
     /// Values kept beside the connection. Present only on the SQLite connections for look-ups.
     pub memory: Option<&'a mut ConnectionMemory>,
 }
 
 impl<'a> Transaction<'a> {
-    /// The transaction that is open on the connection, for a job that may wait.
+    /// The transaction that is open on the connection.
     pub fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
         Self {
             connection,
             access,
             time,
-            may_wait: true,
+            locked: None,
             memory: None,
         }
     }
 
-    /// Forbids the job to wait for locks, because it shares the transaction with others.
-    pub(crate) fn without_waiting(self) -> Self {
+    /// Adds the providers whose records the job may change.
+    #[must_use]
+    pub fn with_locked(self, locked: &'a mut LockedProviders) -> Self {
         Self {
-            may_wait: false,
+            locked: Some(locked),
             ..self
         }
     }

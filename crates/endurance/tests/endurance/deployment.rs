@@ -144,8 +144,6 @@ pub(crate) const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 pub(crate) struct Server {
     process: Process,
     pub(crate) address: String,
-    /// Where operators are answered, if they are.
-    pub(crate) operator: Option<String>,
     failures: Arc<Mutex<Vec<String>>>,
     log: Option<JoinHandle<()>>,
 }
@@ -156,7 +154,6 @@ impl Server {
         let mut process = Process::start(command.stderr(Stdio::piped()));
         let mut lines = BufReader::new(process.stderr()).lines();
         let mut said = Vec::new();
-        let mut operator = None;
         let address = loop {
             let line = lines
                 .next()
@@ -164,9 +161,6 @@ impl Server {
                 .unwrap();
             if let Some((_, address)) = line.split_once("listening on http://") {
                 break address.trim().to_owned();
-            }
-            if let Some((_, address)) = line.split_once("listening for operators on http://") {
-                operator = Some(address.trim().to_owned());
             }
             said.push(line);
         };
@@ -186,7 +180,6 @@ impl Server {
         Self {
             process,
             address,
-            operator,
             failures,
             log: Some(log),
         }

@@ -4,7 +4,6 @@
 mod changes;
 mod lists;
 mod mirror;
-pub(super) mod open_transaction;
 mod request_counts;
 mod stopping;
 mod writers;

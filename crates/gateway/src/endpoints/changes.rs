@@ -14,7 +14,7 @@ use storage::session::ProviderSession;
 
 use crate::error::ApiError;
 use crate::request::HandlerContext;
-use crate::request::query::{self, FilterErrors};
+use crate::request::query;
 use crate::response::ApiResponse;
 
 /// The scope of the cursors of changes, so that cursors of lists are refused.
@@ -52,14 +52,23 @@ pub(super) fn list(
             request
                 .cursors
                 .open::<ChangePlace>(scope, cursor)
-                .ok_or_else(|| ApiError::Filters(FilterErrors::one("after", NO_CURSOR)))?,
+                .map_err(|error| ApiError::from_cursor(error, "after", NO_CURSOR))?,
         ),
         None => None,
     };
+    let standing = session.standing()?;
+    let place = format!("{} {}", query.limit, query.after.as_deref().unwrap_or(""));
+    let tag = request.tag_of_list(&standing, session.today(), &place);
+    // A request that may wait learns first whether there are changes.
+    if request.wait.is_none()
+        && let Some(not_modified) = request.not_modified(&tag)
+    {
+        return Ok(not_modified);
+    }
     let found = session.changes(ChangeQuery {
         after: after.as_ref(),
         limit: query.limit,
-        settled: request.settled,
+        standing: &standing,
     })?;
     let page = found.ok_or(ApiError::CursorOutdated)?;
     let mut cursor = String::new();
@@ -86,16 +95,15 @@ pub(super) fn list(
         query.limit,
     );
     let next = format!("<{base}{path}?limit={limit}&after={cursor}>; rel=\"next\"");
-    let reply = ApiResponse {
-        has_changes: !page.changes.is_empty(),
-        ..reply
-    }
-    .with(LINK.as_str(), next);
-    Ok(reply.with_warnings(
+    let reply = reply.with(LINK.as_str(), next).with_warnings(
         query
             .limit_cut
             .then(|| format!("limit is {MAX_PER_PAGE} at most")),
-    ))
+    );
+    Ok(ApiResponse {
+        has_changes: !page.changes.is_empty(),
+        ..request.not_modified_if_cached_as(reply, tag)
+    })
 }
 
 /// Writes a change as `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`. For a removed

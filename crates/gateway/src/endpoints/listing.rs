@@ -5,13 +5,14 @@
 //! even if trainees change between the pages.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::LINK;
+use actix_web::http::header::{ETAG, LINK};
 use adapter_kit::view::View;
 use adapter_kit::{NestedVisibility, PageMember};
 use chrono::SecondsFormat;
 use domain::listing::{Listing, MAX_PER_PAGE, Order};
 use http_kit::cursor::CursorScope;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use storage::records::positions::Standing;
 use storage::records::trainees::{ListCursor, Nested, TraineeDocument};
 use storage::session::ProviderSession;
 
@@ -22,6 +23,9 @@ use crate::response::ApiResponse;
 
 /// The problem of `per_page` if the trainees with nested records exceed the maximum reply size.
 const TOO_MANY_NESTED: &str = "is too many for trainees with so many nested records; ask for fewer";
+
+/// The problem of a cursor that cannot be opened.
+const NO_CURSOR: &str = "is not a cursor of this list";
 
 /// The object that describes a page of a list. A page by cursor has no counts, because trainees may
 /// change while the client reads the pages.
@@ -74,11 +78,22 @@ pub(super) fn list(
         session.today(),
     )
     .map_err(ApiError::Filters)?;
-    let reply = match &query.cursor {
-        Some(cursor) => page_after(session, request, &query, cursor)?,
-        None => numbered_page(session, request, &query)?,
+    let links = Links::new(session, request, &query);
+    let standing = session.standing()?;
+    let page = match &query.cursor {
+        Some(cursor) => ("cursor", cursor.clone()),
+        None => ("page", query.listing.page.to_string()),
     };
-    Ok(reply.with_warnings(
+    let address = links.page_address(&[(page.0, &page.1)]);
+    let tag = request.tag_of_list(&standing, session.today(), &address);
+    if let Some(not_modified) = request.not_modified(&tag) {
+        return Ok(not_modified);
+    }
+    let reply = match &query.cursor {
+        Some(cursor) => page_after(session, request, &query, &links, &standing, cursor)?,
+        None => numbered_page(session, request, &query, &links, &standing)?,
+    };
+    Ok(reply.with(ETAG.as_str(), tag).with_warnings(
         query
             .per_page_cut
             .then(|| format!("per_page is {MAX_PER_PAGE} at most")),
@@ -90,9 +105,11 @@ fn numbered_page(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
     query: &ListQuery,
+    links: &Links,
+    standing: &Standing,
 ) -> Result<ApiResponse, ApiError> {
     let listing = &query.listing;
-    let found = session.list_trainees(listing)?;
+    let found = session.list_trainees(listing, standing)?;
     if found.trainees.is_empty() {
         return Err(ApiError::NotFound(Missing::Trainees));
     }
@@ -102,7 +119,6 @@ fn numbered_page(
         pages: (found.total + listing.per_page - 1) / listing.per_page,
         total: found.total,
     };
-    let links = Links::new(session, request, query);
     let previous = (listing.page > 1)
         .then(|| links.page_address(&[("page", &(listing.page - 1).to_string())]));
     let next = found
@@ -124,17 +140,16 @@ fn page_after(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
     query: &ListQuery,
+    links: &Links,
+    standing: &Standing,
     cursor: &str,
 ) -> Result<ApiResponse, ApiError> {
-    let links = Links::new(session, request, query);
     let cursor = request
         .cursors
         .open::<ListCursor>(links.scope(), cursor)
-        .ok_or_else(|| {
-            ApiError::Filters(FilterErrors::one("cursor", "is not a cursor of this list"))
-        })?;
+        .map_err(|error| ApiError::from_cursor(error, "cursor", NO_CURSOR))?;
     let found = session
-        .continue_list(&query.listing, cursor)?
+        .continue_list(&query.listing, cursor, standing)?
         .ok_or(ApiError::CursorOutdated)?;
     let next = found
         .next

@@ -80,55 +80,72 @@ impl ApiError {
     /// The status, headers and body of each error.
     fn into_reply(self) -> ErrorReply {
         match self {
-            Self::Unauthorized(failure) => ErrorReply::new(StatusCode::UNAUTHORIZED, ErrorBody::Unauthorized)
-                .with(WWW_AUTHENTICATE.as_str(), failure.challenge()),
+            Self::Unauthorized(failure) => {
+                ErrorReply::new(StatusCode::UNAUTHORIZED, ErrorBody::Unauthorized)
+                    .with(WWW_AUTHENTICATE.as_str(), failure.challenge())
+            }
             Self::SignedOut => one(StatusCode::UNAUTHORIZED, "Unauthorized", "sign in again"),
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
             Self::Gone { label, served } => {
                 let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
-                let message = format!("version {label} is no longer served; use {}", labels.join(", "));
+                let message = format!(
+                    "version {label} is no longer served; use {}",
+                    labels.join(", ")
+                );
                 let gone = one(StatusCode::GONE, "Gone", message);
                 match served.last() {
                     Some(newest) => {
                         let successor = deprecation::successor(&newest.base_path());
-                        gone.with(LINK.as_str(), format!("{successor}, {}", deprecation::guide(label, *newest)))
+                        gone.with(
+                            LINK.as_str(),
+                            format!("{successor}, {}", deprecation::guide(label, *newest)),
+                        )
                     }
                     None => gone,
                 }
             }
             Self::MethodNotAllowed { allow } => {
                 let message = format!("this path answers {allow}");
-                one(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with(ALLOW.as_str(), allow)
+                one(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message)
+                    .with(ALLOW.as_str(), allow)
             }
             Self::Body(error) => body_reply(error),
             Self::MalformedKey(MalformedKey) => one(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 UNPROCESSABLE,
-                format!("Idempotency-Key must be one key of 1 to {MAX_KEY_CHARS} visible ASCII characters"),
+                format!(
+                    "Idempotency-Key must be one key of 1 to {MAX_KEY_CHARS} visible ASCII characters"
+                ),
             ),
             Self::KeyReused => one(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 UNPROCESSABLE,
                 "Idempotency-Key was used for another request; send each request with a key of its own",
             ),
-            Self::KeyInUse => one(
-                StatusCode::CONFLICT,
-                CONFLICT,
-                "a request with the same Idempotency-Key is being handled; send this one again later",
-            )
-            .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string()),
-            Self::PreconditionFailed(mismatch) => {
-                one(StatusCode::PRECONDITION_FAILED, "PreconditionFailed", mismatch.message())
-            }
-            Self::Malformed(error) => {
-                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
-            }
-            Self::Batch(error @ (BatchError::Malformed(_) | BatchError::MalformedElement { .. })) => {
-                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
-            }
-            Self::Batch(error @ (BatchError::NotArray | BatchError::Empty | BatchError::TooMany { .. })) => {
-                one(StatusCode::UNPROCESSABLE_ENTITY, UNPROCESSABLE, error.to_string())
-            }
+            Self::PreconditionFailed(mismatch) => one(
+                StatusCode::PRECONDITION_FAILED,
+                "PreconditionFailed",
+                mismatch.message(),
+            ),
+            Self::Malformed(error) => one(
+                StatusCode::BAD_REQUEST,
+                "BadRequest",
+                format!("the body is not valid JSON: {error}"),
+            ),
+            Self::Batch(
+                error @ (BatchError::Malformed(_) | BatchError::MalformedElement { .. }),
+            ) => one(
+                StatusCode::BAD_REQUEST,
+                "BadRequest",
+                format!("the body is not valid JSON: {error}"),
+            ),
+            Self::Batch(
+                error @ (BatchError::NotArray | BatchError::Empty | BatchError::TooMany { .. }),
+            ) => one(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                UNPROCESSABLE,
+                error.to_string(),
+            ),
             Self::BatchBeyondLimit { requests, left } => {
                 let whose = RateLimitScope::Token;
                 metrics::rate_limited(whose).increment(1);
@@ -140,34 +157,49 @@ impl ApiError {
                     .with(RETRY_AFTER.as_str(), left.full_again.max(1).to_string())
                     .with_rate_limit(whose, left)
             }
-            Self::InvalidTranslationRequest(errors) => {
-                ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorBody::List(Errors { errors }))
-            }
-            Self::TooManyRequests { whose, used_up: QuotaExceeded { left, retry_after } } => {
+            Self::InvalidTranslationRequest(errors) => ErrorReply::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                ErrorBody::List(Errors { errors }),
+            ),
+            Self::TooManyRequests {
+                whose,
+                used_up: QuotaExceeded { left, retry_after },
+            } => {
                 metrics::rate_limited(whose).increment(1);
                 let sender = match whose {
                     RateLimitScope::Address => "from this address",
                     RateLimitScope::Token => "with this token",
                 };
-                let message = format!("too many requests {sender}; send this one again in {retry_after} s");
+                let message =
+                    format!("too many requests {sender}; send this one again in {retry_after} s");
                 one(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_REQUESTS, message)
                     .with(RETRY_AFTER.as_str(), retry_after.to_string())
                     .with_rate_limit(whose, left)
             }
-            Self::TooManyLookUps => refuse_busy(Level::Info, "too many unknown tokens wait to be looked up"),
-            Self::TooManyTranslations => refuse_busy(Level::Info, "too many translations wait for their turn"),
+            Self::TooManyLookUps => {
+                refuse_busy(Level::Info, "too many unknown tokens wait to be looked up")
+            }
+            Self::TooManyTranslations => {
+                refuse_busy(Level::Info, "too many translations wait for their turn")
+            }
             Self::CursorOutdated => one(
                 StatusCode::GONE,
                 "Gone",
                 "the register was restored or moved since this cursor was given out; start again without one",
             ),
-            Self::Filters(errors) => {
-                ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorBody::Parameters(errors.into_errors()))
-            }
-            Self::Duplicate { message, fields, existing } => {
-                ErrorReply::new(StatusCode::CONFLICT, ErrorBody::Conflict(Errors::one(CONFLICT, message), existing))
-                    .with(DUPLICATE_FIELDS, fields.join(", "))
-            }
+            Self::Filters(errors) => ErrorReply::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                ErrorBody::Parameters(errors.into_errors()),
+            ),
+            Self::Duplicate {
+                message,
+                fields,
+                existing,
+            } => ErrorReply::new(
+                StatusCode::CONFLICT,
+                ErrorBody::Conflict(Errors::one(CONFLICT, message), existing),
+            )
+            .with(DUPLICATE_FIELDS, fields.join(", ")),
             Self::Storage(StorageError::Stale) => one(
                 StatusCode::CONFLICT,
                 CONFLICT,
@@ -178,19 +210,22 @@ impl ApiError {
                 // The same idempotency key keeps the request from being done twice.
                 let message = "it is not known whether the request was done; send it again with the same Idempotency-Key to \
                                learn it, or read the record";
-                one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
-                    .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
+                one(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "ServiceUnavailable",
+                    message,
+                )
+                .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
             }
             Self::Storage(error @ StorageError::Database(DatabaseError::DatabaseFault(_))) => {
                 refuse_busy(Level::Error, error)
             }
             Self::Storage(error) if error.is_temporary() => {
-                log_reply(Level::Warn, format_args!("storage is unavailable: {}", Causes(&error)));
-                if let StorageError::Database(DatabaseError::DateNotDue { wait }) = error {
-                    busy_for(wait.as_secs() + 1)
-                } else {
-                    busy_for(RETRY_AFTER_SECONDS)
-                }
+                log_reply(
+                    Level::Warn,
+                    format_args!("storage is unavailable: {}", Causes(&error)),
+                );
+                busy_for(RETRY_AFTER_SECONDS)
             }
             Self::NoMemory(_) => refuse_busy(Level::Warn, "no room for another large reply"),
             error @ (Self::Storage(_)
@@ -199,8 +234,15 @@ impl ApiError {
             | Self::UnwritablePage(_)
             | Self::Invalid(_)
             | Self::Interrupted) => {
-                log_reply(Level::Error, format_args!("unexpected failure: {}", Causes(&error)));
-                one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
+                log_reply(
+                    Level::Error,
+                    format_args!("unexpected failure: {}", Causes(&error)),
+                );
+                one(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "InternalServerError",
+                    "an unexpected error occurred",
+                )
             }
         }
     }

@@ -104,6 +104,7 @@ pub async fn was_sent(
         return Ok(false);
     };
     let user = user.clone();
+    let provider_id = user.uploader.provider_id();
     let job = move |session: &mut Session<'_>| -> Result<bool, ApiError> {
         let Some(key) = request.idempotency_key()? else {
             return Ok(false);
@@ -114,7 +115,7 @@ pub async fn was_sent(
         let state = records.earlier_reply(&key.key_digest, &key.request_digest)?;
         Ok(state != KeyState::Unused)
     };
-    state.store.write(job).await
+    state.store.write_records(provider_id, job).await
 }
 
 impl RowOutcome {
@@ -196,10 +197,7 @@ fn etag(reply: &ApiResponse) -> Option<String> {
 
 /// Whether the request conflicted with another request that was not finished.
 fn is_conflict_of_requests(error: &ApiError) -> bool {
-    matches!(
-        error,
-        ApiError::KeyInUse | ApiError::Storage(StorageError::Stale)
-    )
+    matches!(error, ApiError::Storage(StorageError::Stale))
 }
 
 /// The problems of a refused row, with the field names of the version; none for errors that only

@@ -10,6 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 /// The content coding of compressed replies, as in `Accept-Encoding` and `Content-Encoding`.
 pub const GZIP: &str = "gzip";
+/// The beginning of a weak tag.
+const WEAK: &str = "W/";
 /// The bytes of the digest that a tag shows.
 const TAG_BYTES: usize = 16;
 
@@ -22,6 +24,12 @@ pub fn compute(body: &[u8]) -> String {
     HEXLOWER.encode_append(digest.get(..TAG_BYTES).unwrap_or_default(), &mut tag);
     tag.push('"');
     tag
+}
+
+/// The weak tag of content that is determined by `origin`, without reading the content.
+#[must_use]
+pub fn weak(origin: &[u8]) -> String {
+    WEAK.to_owned() + &compute(origin)
 }
 
 /// The tag of the same content in a content coding such as [`GZIP`].
@@ -44,16 +52,22 @@ pub enum Comparison {
 /// tag or that of the compressed reply. `None` if no tag matches.
 #[must_use]
 pub fn find(tags: &str, tag: &str, comparison: Comparison) -> Option<String> {
+    let (prefix, opaque) = match comparison {
+        Comparison::Weak => tag
+            .strip_prefix(WEAK)
+            .map_or(("", tag), |opaque| (WEAK, opaque)),
+        Comparison::Strong => ("", tag),
+    };
     let sent = tags.split(',').map(str::trim).map(|sent| match comparison {
         Comparison::Strong => sent,
-        Comparison::Weak => sent.trim_start_matches("W/"),
+        Comparison::Weak => sent.trim_start_matches(WEAK),
     });
     let mut matching = sent.filter_map(|sent| match sent {
         // Matches any content.
-        "*" => Some(tag),
-        sent => (sent == tag || sent == encoded(tag, GZIP)).then_some(sent),
+        "*" => Some(opaque),
+        sent => (sent == opaque || sent == encoded(opaque, GZIP)).then_some(sent),
     });
-    matching.next().map(str::to_owned)
+    matching.next().map(|found| prefix.to_owned() + found)
 }
 
 /// Whether a tag in a header such as `If-Match` matches the content with this `tag`; see [`find`].
@@ -68,7 +82,7 @@ pub fn are_quoted(tags: &str) -> bool {
     let is_quoted = |tag: &str| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
     tags.split(',')
         .map(str::trim)
-        .all(|tag| tag == "*" || is_quoted(tag.trim_start_matches("W/")))
+        .all(|tag| tag == "*" || is_quoted(tag.trim_start_matches(WEAK)))
 }
 
 #[cfg(test)]

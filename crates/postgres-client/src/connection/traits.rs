@@ -12,13 +12,12 @@ use diesel::migration::{CREATE_MIGRATIONS_TABLE, MigrationConnection};
 use diesel::pg::{GetPgMetadataCache, Pg, PgMetadataCache, PgMetadataLookup};
 use diesel::query_builder::{Query, QueryFragment, QueryId};
 use diesel::r2d2::R2D2Connection;
-use diesel::result::{ConnectionError, ConnectionResult, Error as DieselError, QueryResult};
+use diesel::result::{ConnectionError, ConnectionResult, QueryResult};
 use diesel::sql_types::TypeMetadata;
 
 use super::PostgresConnection;
 use crate::address::Address;
 use crate::connect::{Node, Session};
-use crate::queue::NextQuery;
 use crate::row::{PostgresRow, Rows};
 
 impl SimpleConnection for PostgresConnection {
@@ -89,25 +88,12 @@ impl LoadConnection<DefaultLoadingMode> for PostgresConnection {
         T: Query + QueryFragment<Pg> + QueryId + 'query,
         Pg: QueryMetadata<T::SqlType>,
     {
-        match std::mem::take(&mut self.next_query) {
-            NextQuery::Load => self.reporting(&source, |connection| {
-                let bound = connection.bind(&source)?;
-                connection
-                    .load_bound(bound)
-                    .map_err(|failure| connection.failed(failure))
-            }),
-            NextQuery::Queue => self.reporting(&source, |connection| {
-                let bound = connection.bind(&source)?;
-                connection.queue_bound(bound);
-                Ok(Rows::new(Vec::new()))
-            }),
-            NextQuery::Take(rows) => {
-                let rows = rows.into_rows().ok_or_else(|| {
-                    DieselError::DeserializationError("the queued query was not answered".into())
-                })?;
-                Ok(Rows::new(rows))
-            }
-        }
+        self.reporting(&source, |connection| {
+            let bound = connection.bind(&source)?;
+            connection
+                .load_bound(bound)
+                .map_err(|failure| connection.failed(failure))
+        })
     }
 }
 

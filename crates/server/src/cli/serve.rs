@@ -15,7 +15,6 @@ use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
 use gateway::admission::Admission;
 use gateway::request::idempotency_key::KeyDigests;
-use gateway::settled_changes;
 use gateway::state::GatewayState;
 use http_kit::connections::Limits;
 use http_kit::cursor::CursorKey;
@@ -480,10 +479,6 @@ fn start_background_tasks(state: &AppState, registry_delay: Option<u32>, mailer:
     if let Some(mailer) = mailer {
         mails::start(state.gateway.store.clone(), mailer);
     }
-    settled_changes::start(
-        state.gateway.store.clone(),
-        state.gateway.settled_changes.clone(),
-    );
     if let Some(seconds) = registry_delay {
         simulated::start(
             state.gateway.store.clone(),

@@ -77,7 +77,7 @@ async fn send_due(store: &Store, mailer: &Mailer) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Sends a claimed mail, and finishes or postpones it.
+/// Sends a claimed mail, and finishes or delays it.
 async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result<(), StorageError> {
     let ClaimedMail {
         id,
@@ -113,7 +113,7 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
         }
         Err(error) => {
             let pause = store
-                .write(move |session| session.postpone_mail(id, attempt))
+                .write(move |session| session.delay_mail(id, attempt))
                 .await?;
             log::warn!(
                 "mail {id} ({name}) not sent in attempt {attempt}; next attempt in {pause} s: {error}"

@@ -121,11 +121,8 @@ impl Inspector<'_> {
             let whole = store.read_blocking::<_, StorageError>(|session| session.inspect())?;
             let mut problems = whole.damage;
             problems.extend(whole.orphans.iter().map(ToString::to_string));
+            problems.extend(whole.positions);
             problems.extend(whole.organisations);
-            problems.extend(
-                (whole.miscounted > 0)
-                    .then(|| format!("count tables: {} counts are wrong", whole.miscounted)),
-            );
             found = Found {
                 counts: whole.counts,
                 problems: problems.len(),

@@ -93,12 +93,9 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// The kinds of old rows with their names in the log, and the functions that remove them.
-const REMOVALS: [(&str, Remove); 11] = [
+const REMOVALS: [(&str, Remove); 10] = [
     ("stored replies", |session, most| {
         session.remove_old_replies(most)
-    }),
-    ("idempotency locks", |session, most| {
-        session.remove_old_idempotency_locks(most)
     }),
     ("usage counts", |session, most| {
         session.remove_old_usage(most)
@@ -133,8 +130,7 @@ async fn remove_all(store: &Store, remove: Remove) -> Result<(), StorageError> {
         let removed = store
             .write(move |session| remove(session, i64::from(BATCH)))
             .await?;
-        // An incomplete batch is the last one.
-        if removed < usize::from(BATCH) {
+        if removed == 0 {
             return Ok(());
         }
     }

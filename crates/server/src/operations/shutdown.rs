@@ -170,11 +170,10 @@ async fn finish(state: &AppState, max_time: Duration) {
             request_log::write(&state.gateway.request_log, &state.gateway.store).await;
         };
         join(state.long_jobs.finished(), write_counts).await;
-        state.gateway.store.drain().await
+        state.gateway.store.drain().await;
     };
     match rt::time::timeout(max_time, all_work).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => log::warn!("shutdown: last writes not stored: {error}"),
+        Ok(()) => {}
         Err(_) => log::warn!(
             "shutdown: background writes unfinished after {} s; increase --drain-time",
             max_time.as_secs()

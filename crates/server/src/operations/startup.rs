@@ -153,13 +153,9 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
             "; grant this user the missing permissions, or check for damage \
              (docs/operations/troubleshooting.md)"
         }
-        StorageError::Database(DatabaseError::DateNotDue { .. }) => {
-            "; set this machine's clock (timedatectl)"
-        }
         StorageError::Database(DatabaseError::Busy)
         | StorageError::Database(DatabaseError::Collided)
-        | StorageError::Database(DatabaseError::QueueFull)
-        | StorageError::Database(DatabaseError::GroupLost(_)) => {
+        | StorageError::Database(DatabaseError::QueueFull) => {
             "; another program is using the database: start again after that program ends"
         }
         StorageError::Database(DatabaseError::NoSpace(_))
@@ -192,6 +188,8 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::CorruptRow { .. }
         | StorageError::CorruptSetting { .. }
         | StorageError::Database(DatabaseError::JobPanicked)
+        | StorageError::Database(DatabaseError::ProviderNotLocked)
+        | StorageError::Database(DatabaseError::SecondProvider)
         | StorageError::Database(DatabaseError::TransactionDepth)
         | StorageError::Database(DatabaseError::TransactionLost(_))
         | StorageError::Database(DatabaseError::Query(_))

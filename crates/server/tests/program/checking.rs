@@ -398,14 +398,15 @@ fn mismatched_record_history_and_list_counts_are_reported() {
                 ids[0]
             ),
         );
-        execute(
-            database.url(),
-            "UPDATE trainee_counts SET trainees = trainees + 1",
-        );
+        execute(database.url(), "UPDATE provider_positions SET position = 0");
         let checked = place.run(&["check", "--database-url", database.url()], None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         let told: Vec<_> = checked.stdout().lines().collect();
-        assert!(told[0].starts_with("count tables: ") && told[0].ends_with(" counts are wrong"));
+        assert!(
+            told[0].starts_with("provider ")
+                && told[0].ends_with(": position is before a trainee's"),
+            "{told:?}"
+        );
         assert_eq!(
             told[1],
             format!("trainee {}: does not match its history", ids[0]),

@@ -173,11 +173,12 @@ fn a_restored_dump_begins_another_generation() {
     let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(Kind::Postgres));
     seed(&place, database.url());
     let known = cursor(&place.serve(&["--database-url", database.url()], None));
-    // As if it came from a server with other transactions, whose numbers are far ahead.
+    // As if it came from another server, with positions that are far ahead.
     execute(
         database.url(),
         "UPDATE register_settings SET value = '0000000000000000 1' WHERE name = 'change_generation';
-         UPDATE trainees SET changed_in = 900000000000000 + id",
+         UPDATE trainees SET position = 900000000000000 + id;
+         UPDATE provider_positions SET position = 900000000001000 WHERE provider_id > 0",
     );
     let server = place.serve(&["--database-url", database.url()], None);
     let known = begins_again(&server, &known);
@@ -262,7 +263,7 @@ fn promoted_standby_without_the_last_changes_accepts_no_earlier_cursor() {
     assert_eq!((statuses, page_statuses), ([503; 3], [503; 3]));
 
     execute(&standby_url, "SELECT pg_promote()");
-    // The numbers of the lost transactions are given to others.
+    // The positions of the lost changes are given to others.
     for number in 0..5 {
         let email = format!("{number}@example.com");
         wait_until("the promoted standby takes a change", || {

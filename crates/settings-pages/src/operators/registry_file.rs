@@ -12,7 +12,6 @@ use http_kit::error_chain::Causes;
 use http_kit::limits::long_jobs::LongJob;
 use registry::actions::{Outcome, RegistryAction, RegistryActionError, perform_for_operator};
 use registry::file::{FileReport, StopReason};
-use registry::retries::write_with_retries;
 use registry::rows::each_order;
 use storage::error::{Refusal, StorageError};
 use storage::session::Session;
@@ -187,7 +186,7 @@ async fn perform_rows(
     let import = report.import(&action);
     let recorded_by = signed_in.clone();
     let origin = Arc::clone(request);
-    let import = write_with_retries(store, move |session| {
+    let import = store.write(move |session| {
         let by = recorded_by.operator(origin.origin())?;
         session.record_import(by, &import)
     });
@@ -225,5 +224,5 @@ async fn perform_row(
             .map_err(StorageError::from)?;
         perform_for_operator(session, &trainee_id, &action, by)
     };
-    write_with_retries(store, job).await
+    store.write(job).await
 }

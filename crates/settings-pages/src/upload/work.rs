@@ -246,7 +246,7 @@ impl Work {
                 Ok(()) => counted += PARTS_PER_REQUEST,
                 Err(_) if counted > 0 => break,
                 Err(used_up) => {
-                    self.postpone(used_up.retry_after).await?;
+                    self.delay(used_up.retry_after).await?;
                     return Err(WorkEnd::LimitUsedUp);
                 }
             }
@@ -255,12 +255,12 @@ impl Work {
     }
 
     /// Gives up the lease, and no server can take it for some seconds.
-    async fn postpone(&self, seconds: u64) -> Result<(), WorkEnd> {
+    async fn delay(&self, seconds: u64) -> Result<(), WorkEnd> {
         let lease = self.lease.borrow().clone();
         let (shortest, longest) = QUOTA_PAUSE;
         let pause = Duration::from_secs(seconds.clamp(shortest, longest));
-        let postpone = move |session: &mut Session<'_>| session.postpone_upload_work(&lease, pause);
-        Ok(self.state.store.write::<_, StorageError>(postpone).await?)
+        let delay = move |session: &mut Session<'_>| session.delay_upload_work(&lease, pause);
+        Ok(self.state.store.write::<_, StorageError>(delay).await?)
     }
 
     /// Runs the rows of a portion, a few at once, and renews the lease while they run.

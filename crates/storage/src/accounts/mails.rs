@@ -1,7 +1,7 @@
 //! Mails that the server sends: sign-in links, invitations, and reminders of tokens that expire.
 //!
 //! A request or a command queues a row, and never waits for a mail. A background task claims due
-//! rows one by one ([`Session::claim_mail`]), sends the mail, and finishes or postpones the row. A
+//! rows one by one ([`Session::claim_mail`]), sends the mail, and finishes or delays the row. A
 //! row contains no link: claiming creates the link, so that only its digest is ever stored. A mail
 //! whose server stops between sending and finishing is sent again.
 //!

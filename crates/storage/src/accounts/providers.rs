@@ -8,6 +8,7 @@ use diesel::prelude::*;
 use domain::records::organisations::is_ukprn;
 use domain::values::text::is_blank;
 
+use crate::base::provider_lock;
 use crate::error::{Refusal, StorageError};
 use crate::schema::{erasures, providers};
 use crate::session::Session;
@@ -63,6 +64,7 @@ impl Session<'_> {
             ))
             .execute(self.connection)
             .map_err(taken)?;
+        provider_lock::add_missing(self.connection)?;
         self.provider(ukprn)
     }
 
@@ -205,7 +207,7 @@ pub(crate) fn add_providers_with_erasures(
                 .execute(register)?;
         }
     }
-    Ok(())
+    provider_lock::add_missing(register)
 }
 
 impl From<ProviderRow> for ProviderRecord {

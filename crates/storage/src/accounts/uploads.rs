@@ -14,7 +14,7 @@
 //!
 //! In the states `Checking` and `Sending`, one server at a time works on the rows. It takes a lease
 //! ([`Session::take_upload_lease`]), stores results in portions, which renews the lease
-//! ([`Session::add_upload_results`]), and finishes or postpones the rest. A worker that gets `None` must stop: the upload
+//! ([`Session::add_upload_results`]), and finishes or delays the rest. A worker that gets `None` must stop: the upload
 //! was deleted, or another server has the lease. After a crash, the lease ends and another server
 //! continues: [`Session::last_upload_line`] is the last line with a result, if the rows are worked
 //! on in the order of their lines.
@@ -160,7 +160,7 @@ pub struct UploadRecord {
     /// When the upload is deleted. Each stored result puts this off.
     pub delete_at: DateTime<Utc>,
     /// Until when no other server takes the rows: the end of a lease, or of a pause
-    /// ([`Session::postpone_upload_work`]). `None` if there is neither.
+    /// ([`Session::delay_upload_work`]). `None` if there is neither.
     pub worked_until: Option<DateTime<Utc>>,
 }
 

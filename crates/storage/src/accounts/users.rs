@@ -48,8 +48,8 @@ pub use self::sessions::SignedIn;
 pub use self::sign_in_attempts::{BegunSignIn, SignInAttempt};
 pub use self::sign_in_links::SignInLink;
 pub use self::summaries::OrganisationSummary;
+use crate::base::provider_lock::lock_service;
 use crate::error::{Refusal, StorageError};
-use crate::locks;
 use crate::schema::{invitations as invitation_rows, providers, users};
 use crate::session::Session;
 
@@ -402,7 +402,7 @@ impl Session<'_> {
         provider_id: Option<i64>,
     ) -> Result<(), StorageError> {
         let Some(provider_id) = provider_id else {
-            return locks::lock_operators(self.connection);
+            return lock_service(self.connection);
         };
         if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
             let row = providers::table

@@ -1,12 +1,12 @@
 //! Times that the database returns, to compare with the clock of the machine.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
-use database::connection::{DatabaseConnection, with_inner};
-use diesel::dsl::{max, sql};
+use database::connection::DatabaseConnection;
+use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
 
-use crate::error::{DatabaseError, StorageError};
+use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::Session;
 
@@ -17,7 +17,13 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn latest_change(&mut self) -> Result<Option<DateTime<Utc>>, StorageError> {
-        Ok(latest_change(self.connection)?)
+        // The entry with the highest key is the latest, apart from concurrent transactions.
+        let last = changes::table
+            .order(changes::id.desc())
+            .select(changes::changed_at)
+            .first::<NaiveDateTime>(self.connection)
+            .optional()?;
+        Ok(last.map(|date| date.and_utc()))
     }
 
     /// The time of the database server; `None` on SQLite, which uses the clock of this machine.
@@ -33,21 +39,6 @@ impl Session<'_> {
             DatabaseConnection::Sqlite(_) => Ok(None),
         }
     }
-}
-
-/// The time of the last change of any trainee; `None` when the history is empty.
-pub(crate) fn latest_change(
-    connection: &mut DatabaseConnection,
-) -> Result<Option<DateTime<Utc>>, DatabaseError> {
-    // The entry with the highest key is the latest, apart from concurrent transactions. Two
-    // look-ups by key are fast, which matters because each group of writes on SQLite needs them.
-    let last = changes::table.select(max(changes::id));
-    let Some(last) = with_inner!(connection, |inner| last.get_result::<Option<i64>>(inner))? else {
-        return Ok(None);
-    };
-    let entry = changes::table.find(last).select(changes::changed_at);
-    let changed_at: NaiveDateTime = with_inner!(connection, |inner| entry.get_result(inner))?;
-    Ok(Some(changed_at.and_utc()))
 }
 
 #[cfg(test)]

@@ -208,9 +208,8 @@ fn check_empty_and_mark(
     target: &mut DatabaseConnection,
     source_environment: Environment,
 ) -> Result<(), CopyError> {
-    // An empty register has its own settings, which those of the source replace.
-    let settings = tables::SETTINGS;
-    for table in tables::copied().filter(|table| *table != settings) {
+    let filled = tables::FILLED_WHEN_EMPTY;
+    for table in tables::copied().filter(|table| !filled.contains(table)) {
         let rows = catalog::count(target, table).map_err(target_error)?;
         if rows > 0 {
             return Err(CopyError::NotEmpty { table, rows });
@@ -223,7 +222,11 @@ fn check_empty_and_mark(
         }
         Some(_) | None => {}
     }
-    let marker = format!("DELETE FROM {settings}; CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)");
+    for table in filled {
+        let delete = format!("DELETE FROM {table}");
+        target.batch_execute(&delete).map_err(target_error)?;
+    }
+    let marker = format!("CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)");
     target.batch_execute(&marker).map_err(target_error)
 }
 

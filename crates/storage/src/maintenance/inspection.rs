@@ -1,17 +1,17 @@
 //! Checks the invariants of the database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use database::catalog::{self, Orphan};
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
+use diesel::dsl::max;
 use diesel::prelude::*;
 use domain::records::organisations::is_reserved_urn;
 
 use crate::error::StorageError;
 use crate::maintenance::copy::tables;
-use crate::records::trainees::miscounted;
-use crate::schema::{schools, training_partners};
+use crate::schema::{provider_positions, providers, schools, trainees, training_partners};
 use crate::session::Session;
 
 /// The result of a check of the database.
@@ -21,8 +21,8 @@ pub struct Inspection {
     pub damage: Vec<String>,
     /// References to missing rows.
     pub orphans: Vec<Orphan>,
-    /// The number of wrong counts among those that the database keeps for lists.
-    pub miscounted: i64,
+    /// Providers without a position, or with a position before that of one of their trainees.
+    pub positions: Vec<String>,
     /// Schools and training partners with an invalid URN or a shared UKPRN.
     pub organisations: Vec<String>,
     /// The number of rows of each table.
@@ -49,15 +49,48 @@ impl Session<'_> {
                 .orphans
                 .extend(catalog::orphans(self.connection, &reference)?);
         }
-        found.miscounted = miscounted(self.connection)?;
+        found.positions = problems_of_positions(self.connection)?;
         found.organisations = problems_of_organisations(self.connection)?;
-        for table in tables::copied().chain(tables::DERIVED.iter().copied()) {
+        for table in tables::copied() {
             found
                 .counts
                 .push((table, catalog::count(self.connection, table)?));
         }
         Ok(found)
     }
+}
+
+/// A message for each provider whose next change would take a position that a trainee has.
+fn problems_of_positions(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    let last = trainees::table.group_by(trainees::provider_id);
+    let last: HashMap<i64, Option<i64>> = last
+        .select((trainees::provider_id, max(trainees::position)))
+        .load::<(i64, Option<i64>)>(connection)?
+        .into_iter()
+        .collect();
+    let positions: HashMap<i64, i64> = provider_positions::table
+        .select((
+            provider_positions::provider_id,
+            provider_positions::position,
+        ))
+        .load::<(i64, i64)>(connection)?
+        .into_iter()
+        .collect();
+    let providers: Vec<(i64, String)> = providers::table
+        .order(providers::ukprn)
+        .select((providers::id, providers::ukprn))
+        .load(connection)?;
+    let problems = providers.into_iter().filter_map(|(id, ukprn)| {
+        let last = last.get(&id).copied().flatten().unwrap_or_default();
+        match positions.get(&id) {
+            None => Some(format!("provider {ukprn}: no position")),
+            Some(position) if *position < last => {
+                Some(format!("provider {ukprn}: position is before a trainee's"))
+            }
+            Some(_) => None,
+        }
+    });
+    Ok(problems.collect())
 }
 
 /// A message for each reserved URN and each shared UKPRN. They come from earlier imports; new

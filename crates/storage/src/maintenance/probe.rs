@@ -18,8 +18,8 @@ use tokio::task::spawn_blocking;
 use crate::error::{DatabaseError, StorageError};
 use crate::maintenance::environment;
 use crate::schema::{
-    changes, idempotency_locks, lock_stripes, placement_schools, providers, register_settings,
-    replies, schools, tokens, trainee_change_counts, trainee_counts, trainees, training_partners,
+    changes, placement_schools, provider_positions, providers, register_settings, replies, schools,
+    tokens, trainees, training_partners,
 };
 use crate::store::Store;
 
@@ -194,15 +194,12 @@ fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
         schools,
         training_partners,
         trainees,
-        placement_schools,
-        trainee_counts,
-        trainee_change_counts
+        placement_schools
     );
     look_for!(
         changes,
         replies,
-        lock_stripes,
-        idempotency_locks,
+        provider_positions,
         register_settings,
         providers
     );

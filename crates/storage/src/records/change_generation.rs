@@ -4,14 +4,13 @@
 //! was restored or copied, or when its PostgreSQL server has changed. Cursors of an older
 //! generation are outdated.
 //!
-//! A promoted standby may lack the last changes of its former primary and may give their numbers to
+//! A promoted standby may lack the last changes of its former primary and may give their positions to
 //! other changes. The generation therefore includes the timeline of the server, which changes on
 //! promotion.
 
 use data_encoding::HEXLOWER;
 use database::connection::DatabaseConnection;
 use database::connection::fixed_expression::fixed_expressions;
-use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use postgres_client::PostgresConnection;
@@ -90,29 +89,8 @@ pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageE
     if read(connection, KEY)?.is_none() {
         write(connection, KEY, &random_hex::<KEY_BYTES>()?)?;
     }
-    if read(connection, GENERATION)?.is_some() {
-        // The transaction numbers of the other server are not valid on this one.
-        limit_time_of_changes(connection, false)?;
-        connection.batch_execute("UPDATE trainees SET changed_in = 0 WHERE changed_in <> 0")?;
-        limit_time_of_changes(connection, true)?;
-    }
     let generation = draw_generation(connection)?;
     write(connection, GENERATION, &generation)
-}
-
-/// Enables or disables the time limit on PostgreSQL for transactions that change trainees. Updating
-/// all trainees takes longer than the limit allows. No server runs during such an update.
-fn limit_time_of_changes(
-    connection: &mut DatabaseConnection,
-    is_limited: bool,
-) -> Result<(), StorageError> {
-    if connection.is_remote() {
-        let verb = if is_limited { "ENABLE" } else { "DISABLE" };
-        connection.batch_execute(&format!(
-            "ALTER TABLE trainees {verb} TRIGGER trainees_refuse_late_change"
-        ))?;
-    }
-    Ok(())
 }
 
 /// Replaces the recorded generation by a new one. Writes nothing when none is recorded.

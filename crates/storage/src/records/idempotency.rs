@@ -11,13 +11,11 @@
 use std::collections::BTreeSet;
 
 use chrono::{NaiveDateTime, TimeDelta};
-use database::connection::{DatabaseConnection, execute_deferred, with_inner};
+use database::connection::{execute_deferred, with_inner};
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Text, Timestamp};
 
 use crate::error::StorageError;
-use crate::locks;
-use crate::schema::{idempotency_locks, replies};
+use crate::schema::replies;
 use crate::session::{ProviderSession, Session};
 
 /// How long a reply is valid.
@@ -27,14 +25,6 @@ const RETENTION: TimeDelta = TimeDelta::hours(24);
 const BLANK_STATUS: i32 = 404;
 /// The number of replies that erasing a trainee loads with one query.
 const BATCH: i64 = 500;
-
-/// Removes the replies with these keys and dates on PostgreSQL. One statement removes all of them:
-/// with a round trip for each, hundreds of replies would exceed the time limit of a job. The
-/// planner assumes short arrays, so the statement finds each reply by an index.
-const REMOVE_REPLIES: &str = "DELETE FROM replies \
-     USING unnest($1, $2, $3) AS old (provider_id, idempotency_key, created_at) \
-     WHERE replies.provider_id = old.provider_id AND replies.idempotency_key = old.idempotency_key \
-     AND replies.created_at = old.created_at";
 
 /// A reply as the server sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +46,6 @@ pub enum KeyState {
     Reply(StoredReply),
     /// Another request with the key was answered.
     AnotherRequest,
-    /// Another transaction is handling a request with the key.
-    InFlight,
     /// A request with the key was answered. The trainee of its reply was erased after that.
     Erased,
 }
@@ -79,12 +67,8 @@ impl ProviderSession<'_> {
         Ok(())
     }
 
-    /// Locks a key until the job has ended, and returns the state of the key. Until then, other
-    /// requests with the key receive [`KeyState::InFlight`].
-    ///
-    /// `request_digest` identifies the content of the request. On PostgreSQL the method commits the
-    /// earlier statements of the job and continues in a new transaction. Call it before the job
-    /// makes changes that must be rolled back with the rest of the job.
+    /// Returns the state of a key. Locks the provider, so that a repeated request waits for the first
+    /// one and finds its reply. `request_digest` identifies the content of the request.
     ///
     /// # Errors
     ///
@@ -94,9 +78,9 @@ impl ProviderSession<'_> {
         key: &str,
         request_digest: &str,
     ) -> Result<KeyState, StorageError> {
+        self.lock_records()?;
         let provider = self.provider().id;
-        let now = self.now().naive_utc();
-        let oldest = now - RETENTION;
+        let oldest = self.now().naive_utc() - RETENTION;
         // The query does not filter by date: PostgreSQL, planning it while the table is empty,
         // might choose the index by date and scan all replies of the day.
         let reply = replies::table.find((provider, key)).select((
@@ -109,14 +93,8 @@ impl ProviderSession<'_> {
             ),
         ));
         type Found = (NaiveDateTime, (String, i32, String, String));
-        let find = |connection: &mut DatabaseConnection| {
-            Ok(with_inner!(connection, |inner| reply.get_result::<Found>(inner)).optional()?)
-        };
         let found =
-            locks::with_idempotency_key_locked(self.connection, provider, key, now, oldest, find)?;
-        let Some(found) = found else {
-            return Ok(KeyState::InFlight);
-        };
+            with_inner!(self.connection, |inner| reply.get_result::<Found>(inner)).optional()?;
         let Some((created_at, (digest, status, headers, body))) = found else {
             return Ok(KeyState::Unused);
         };
@@ -167,8 +145,6 @@ impl ProviderSession<'_> {
             replies::body.eq(reply.body.as_str()),
             replies::created_at.eq(self.now().naive_utc()),
         ));
-        // Locks may be lost, for example by a failover, and another request with the key may have
-        // stored its reply first. The job is then retried and finds that reply.
         execute_deferred!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
     }
@@ -178,7 +154,7 @@ impl ProviderSession<'_> {
     /// Blanks the replies that contain one of these identifiers: those of a trainee and of all its
     /// present and former placements and degrees. The keys of the replies stay used.
     ///
-    /// The caller must have locked the trainee: all replies about a locked trainee are committed.
+    /// The caller must have locked the provider: all replies about its trainees are committed.
     ///
     /// # Errors
     ///
@@ -217,78 +193,34 @@ impl ProviderSession<'_> {
 }
 
 impl Session<'_> {
-    /// Removes up to `limit` expired replies, oldest first, and returns the number of removed
-    /// replies.
+    /// Removes up to `limit` expired replies of the provider with the oldest one, and returns their
+    /// number; 0 when no reply has expired.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn remove_old_replies(&mut self, limit: i64) -> Result<usize, StorageError> {
         let oldest = (self.now() - RETENTION).naive_utc();
-        let old = replies::table
-            .filter(replies::created_at.le(oldest))
+        let expired = replies::table.filter(replies::created_at.le(oldest));
+        let provider = expired
             .order(replies::created_at)
-            .select((
-                replies::provider_id,
-                replies::idempotency_key,
-                replies::created_at,
-            ))
-            .limit(limit)
-            .load::<(i64, String, NaiveDateTime)>(self.connection)?;
-        // A key may have a new reply since the query: remove replies by key and date.
-        match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) => {
-                // One array for each column.
-                let (providers, (keys, dates)): (Vec<_>, (Vec<_>, Vec<_>)) = old
-                    .into_iter()
-                    .map(|(provider, key, created_at)| (provider, (key, created_at)))
-                    .unzip();
-                let remove = diesel::sql_query(REMOVE_REPLIES)
-                    .bind::<Array<BigInt>, _>(providers)
-                    .bind::<Array<Text>, _>(keys)
-                    .bind::<Array<Timestamp>, _>(dates);
-                Ok(remove.execute(inner)?)
-            }
-            DatabaseConnection::Sqlite(inner) => {
-                let mut removed = 0;
-                for (provider, key, created_at) in old {
-                    let same = replies::table
-                        .find((provider, key))
-                        .filter(replies::created_at.eq(created_at));
-                    removed += diesel::delete(same).execute(inner)?;
-                }
-                Ok(removed)
-            }
-        }
-    }
-
-    /// Removes up to `limit` rows of locks for keys that were not used recently, oldest first, and
-    /// returns the number of removed rows.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn remove_old_idempotency_locks(&mut self, limit: i64) -> Result<usize, StorageError> {
-        // Requests set a new date on rows older than `RETENTION` before they lock them, so no
-        // request has locked a row that is older than twice that.
-        let oldest = (self.now() - RETENTION * 2).naive_utc();
-        let DatabaseConnection::Postgres(inner) = &mut *self.connection else {
-            // SQLite needs no locks.
+            .select(replies::provider_id)
+            .first::<i64>(self.connection)
+            .optional()?;
+        let Some(provider) = provider else {
             return Ok(0);
         };
-        let old = idempotency_locks::table
-            .filter(idempotency_locks::used_at.le(oldest))
-            .order(idempotency_locks::used_at)
-            .select(idempotency_locks::digest)
+        self.lock_provider(provider)?;
+        let keys = expired
+            .filter(replies::provider_id.eq(provider))
+            .order(replies::created_at)
             .limit(limit)
-            .for_update()
-            // Another server may be removing the same rows.
-            .skip_locked()
-            .load::<String>(inner)?;
-        Ok(
-            diesel::delete(idempotency_locks::table.filter(idempotency_locks::digest.eq_any(old)))
-                .execute(inner)?,
-        )
+            .select(replies::idempotency_key)
+            .load::<String>(self.connection)?;
+        let old = replies::table
+            .filter(replies::provider_id.eq(provider))
+            .filter(replies::idempotency_key.eq_any(keys));
+        Ok(diesel::delete(old).execute(self.connection)?)
     }
 }
 
@@ -298,8 +230,9 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
+    use database::connection::DatabaseConnection;
     use diesel::connection::SimpleConnection as _;
-    use domain::Trn;
+    use diesel::sql_types::BigInt;
 
     use super::*;
     use crate::base::cause::Cause;
@@ -397,18 +330,13 @@ mod tests {
     }
 
     #[test]
-    fn key_is_in_flight_until_its_first_request_is_answered() {
+    fn repeated_request_waits_for_the_first_and_finds_its_reply() {
         let register = Register::with_provider();
-        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
-            // SQLite runs one write after the other: the second request always finds the reply of
-            // the first.
-            return;
-        }
         let (begun, first_begun) = mpsc::channel();
         let (go_on, first_goes_on) = mpsc::channel::<()>();
-        let another = register.another_store();
+        let first_store = register.another_store();
         let first = thread::spawn(move || {
-            another.write_blocking(move |session| {
+            first_store.write_blocking(move |session| {
                 let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 assert_eq!(session.earlier_reply(KEY, "one")?, KeyState::Unused);
                 begun.send(()).unwrap();
@@ -417,89 +345,15 @@ mod tests {
             })
         });
         first_begun.recv().unwrap();
-        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::InFlight);
-        assert_eq!(earlier(&register, UKPRN, "two"), KeyState::InFlight);
-        let another_key = with_provider(&register, UKPRN, |session| {
-            session.earlier_reply("another", "one")
-        });
-        assert_eq!(another_key, KeyState::Unused);
-        go_on.send(()).unwrap();
-        first.join().unwrap().unwrap();
-        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
-    }
-
-    #[test]
-    fn key_in_flight_is_reported_without_waiting_for_other_locks() {
-        let register = Register::with_provider();
-        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
-            return;
-        }
-        let (begun, first_begun) = mpsc::channel();
-        let (go_on, first_goes_on) = mpsc::channel::<()>();
-        let trn: Trn = "1234567".parse().unwrap();
-        let first_trn = trn.clone();
-        let second_trn = trn;
-        let first_store = register.another_store();
-        let first = thread::spawn(move || {
-            first_store.write_blocking(move |session| {
-                let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-                assert_eq!(session.earlier_reply(KEY, "one")?, KeyState::Unused);
-                locks::lock_trn(session.connection, &first_trn)?;
-                // A query sends the deferred statements.
-                assert!(locks::try_lock_trn(session.connection, &first_trn)?);
-                begun.send(()).unwrap();
-                first_goes_on.recv().unwrap();
-                Ok::<_, StorageError>(())
-            })
-        });
-        first_begun.recv().unwrap();
-        let (answer, second_answer) = mpsc::channel();
-        let second_store = register.another_store();
         let second = thread::spawn(move || {
-            let mut runs = 0;
-            let found = second_store.write_blocking(move |session| {
-                runs += 1;
-                let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-                let found = session.earlier_reply(KEY, "one")?;
-                if found == KeyState::Unused {
-                    // A handler would continue with these statements.
-                    locks::lock_trn(session.connection, &second_trn)?;
-                    session.organisations(&["990001".to_owned()], &[], &[])?;
-                }
-                Ok::<_, StorageError>((found, runs))
-            });
-            answer.send(found).unwrap();
+            let found = earlier(&register, UKPRN, "one");
+            assert_eq!(found, KeyState::Reply(reply()));
         });
-        let found = second_answer.recv_timeout(Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(200));
+        assert!(!second.is_finished());
         go_on.send(()).unwrap();
         first.join().unwrap().unwrap();
         second.join().unwrap();
-        // The job runs once: a retry would clear the token cache of the store.
-        assert_eq!(
-            found.expect("the second request waits").unwrap(),
-            (KeyState::InFlight, 1)
-        );
-    }
-
-    #[test]
-    fn reply_stored_by_another_request_makes_job_run_again() {
-        let register = Register::with_provider();
-        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
-            return;
-        }
-        // Another request has stored its reply, like after a loss of the locks.
-        with_provider(&register, UKPRN, |session| {
-            session.keep_reply(KEY, "one", &reply())
-        });
-        let mut runs = 0;
-        let found = with_provider(&register, UKPRN, move |session| {
-            runs += 1;
-            if runs == 1 {
-                session.keep_reply(KEY, "one", &reply())?
-            }
-            session.earlier_reply(KEY, "one")
-        });
-        assert_eq!(found, KeyState::Reply(reply()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The rules of the domain decide what to do about unknown organisations.
 
-use database::connection::{DatabaseConnection, QueryQueue as _, with_inner};
+use database::connection::{DatabaseConnection, with_inner};
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use domain::records::organisations::{Organisations, School, TrainingPartner};
@@ -31,6 +31,9 @@ impl ProviderSession<'_> {
         partner_urns: &[String],
         partner_ukprns: &[String],
     ) -> Result<Organisations, StorageError> {
+        // An import of schools locks each provider after its commit: what is read here is either new,
+        // or the import finds the record and updates it.
+        self.lock_records()?;
         let (schools, training_partners) =
             found_by(self.connection, school_urns, partner_urns, partner_ukprns)?;
         // Check whether a register is empty only if it lacks one of the numbers.
@@ -156,42 +159,30 @@ fn found_by(
     ))
 }
 
-/// Like [`found_by`], in one round trip.
+/// Like [`found_by`], with one query per table.
 fn rows_on_postgres(
     connection: &mut PostgresConnection,
     school_urns: &[String],
     partner_urns: &[String],
     partner_ukprns: &[String],
 ) -> Result<(Vec<SchoolRow>, Vec<PartnerRow>), StorageError> {
-    let schools = schools::table
-        .filter(schools::urn.eq_any(school_urns.to_vec()))
-        .order(schools::id);
-    if partner_urns.is_empty() && partner_ukprns.is_empty() {
-        let schools = if school_urns.is_empty() {
-            Vec::new()
-        } else {
-            schools.load(connection)?
-        };
-        return Ok((schools, Vec::new()));
+    let mut schools = Vec::new();
+    let mut partners = Vec::new();
+    if !school_urns.is_empty() {
+        schools = schools::table
+            .filter(schools::urn.eq_any(school_urns))
+            .order(schools::id)
+            .load(connection)?;
     }
-    // The queued query is sent together with the next one.
-    let schools = if school_urns.is_empty() {
-        None
-    } else {
-        Some(connection.queue(schools)?)
-    };
-    let partners = training_partners::table
-        .filter(
-            training_partners::urn
-                .eq_any(partner_urns)
-                .or(training_partners::ukprn.eq_any(partner_ukprns)),
-        )
-        .order(training_partners::id)
-        .load(connection)?;
-    let schools = schools
-        .map(|schools| connection.take(schools))
-        .transpose()?
-        .unwrap_or_default();
+    if !partner_urns.is_empty() || !partner_ukprns.is_empty() {
+        let has_number = training_partners::urn
+            .eq_any(partner_urns)
+            .or(training_partners::ukprn.eq_any(partner_ukprns));
+        partners = training_partners::table
+            .filter(has_number)
+            .order(training_partners::id)
+            .load(connection)?;
+    }
     Ok((schools, partners))
 }
 

@@ -4,7 +4,7 @@
 //! document for searching, ordering, counting and unique constraints. Callers must check whether a
 //! change is allowed.
 
-use database::connection::{DatabaseConnection, static_query, static_update, with_inner};
+use database::connection::{static_query, static_update, with_inner};
 use diesel::prelude::*;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
@@ -14,8 +14,6 @@ use stored_document::{Extra, JsonText, Parsed};
 use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow, is_visible};
 use crate::error::StorageError;
 use crate::identifiers::can_be_identifier;
-use crate::locks;
-use crate::records::change_position::CurrentPosition;
 use crate::records::history::Changed;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
@@ -38,7 +36,6 @@ pub use batches::BatchEntry;
 pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
 use columns::Derived;
 pub use erasing::RelatedRecord;
-pub(crate) use listing::miscounted;
 pub use listing::{CursorPage, ListCursor, Page};
 pub use provider_keys::{ProviderKey, ProviderKeyPage, ProviderKeyPosition};
 pub use registry::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition, Waiting};
@@ -150,7 +147,7 @@ impl ProviderSession<'_> {
     /// The visible trainee of the provider with this identifier, for changing; `None` when there is
     /// none. Identifiers are case-sensitive.
     ///
-    /// A job that may write locks the trainee until it has ended. Sets
+    /// A job that may write locks the provider until it has ended. Sets
     /// [`ProviderSession::change_date`] to a time after the trainee's last change.
     ///
     /// # Errors
@@ -177,6 +174,7 @@ impl ProviderSession<'_> {
         if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
+        self.lock_records()?;
         // Authentication may have loaded the trainee.
         let found = match self.take_found(trainee_id) {
             Some(found) => found,
@@ -184,31 +182,23 @@ impl ProviderSession<'_> {
         };
         let found = found.map(stored).transpose()?;
         if let Some(trainee) = &found {
-            self.come_after(trainee.key, trainee.record.updated_at);
+            self.come_after(trainee.record.updated_at);
         }
         Ok(found)
     }
 
-    /// Loads the row of the trainee with the identifier. Locks the row in a job that may write.
+    /// Loads the row of the trainee with the identifier.
     fn load_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeRow>, StorageError> {
-        let query = select_by_id(self.provider().id, trainee_id).select(TRAINEE_ROW);
-        let writes = self.writes();
-        let found = match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) if writes => {
-                query.for_no_key_update().get_result::<TraineeRow>(inner)
-            }
-            DatabaseConnection::Postgres(inner) => query.get_result::<TraineeRow>(inner),
-            // SQLite runs one write after the other, without row locks.
-            DatabaseConnection::Sqlite(inner) => query.get_result::<TraineeRow>(inner),
-        };
+        let query = static_query(select_by_id(self.provider().id, trainee_id).select(TRAINEE_ROW));
+        let found = with_inner!(self.connection, |inner| query
+            .get_result::<TraineeRow>(inner));
         Ok(found.optional()?)
     }
 
     /// The visible trainees that `trainee` is a duplicate of, oldest first (contract, section 4.8).
     ///
-    /// In a job that may write, no other job can add a duplicate until this job has ended: SQLite
-    /// runs one write after the other, and on PostgreSQL the job locks the row of the duplicate
-    /// key.
+    /// A job that may write locks the provider, so that no other job can add a duplicate until it
+    /// has ended.
     ///
     /// # Errors
     ///
@@ -217,6 +207,7 @@ impl ProviderSession<'_> {
         &mut self,
         trainee: &Trainee,
     ) -> Result<Vec<TraineeDocument>, StorageError> {
+        self.lock_records()?;
         let duplicate_key = DuplicateKey::from_trainee(trainee, self.today());
         let provider = self.provider().id;
         // Empty texts are equal in SQL, but do not make two trainees duplicates.
@@ -238,21 +229,8 @@ impl ProviderSession<'_> {
                 .order((trainees::created_at, trainees::id))
                 .select((trainees::id, trainees::record)),
         );
-        let load = |connection: &mut DatabaseConnection| {
-            Ok(with_inner!(connection, |inner| query.load::<(i64, JsonText)>(inner))?)
-        };
-        let rows = if self.writes() {
-            let may_wait = self.may_wait();
-            locks::with_duplicates_locked(
-                self.connection,
-                provider,
-                &duplicate_key,
-                may_wait,
-                load,
-            )?
-        } else {
-            load(self.connection)?
-        };
+        let rows = with_inner!(self.connection, |inner| query
+            .load::<(i64, JsonText)>(inner))?;
         Ok(rows
             .into_iter()
             .map(|(key, record)| TraineeDocument { key, record })
@@ -278,15 +256,12 @@ impl ProviderSession<'_> {
     /// # Errors
     ///
     /// - [`StorageError::Stale`] when the trainee has changed since it was found.
-    /// - [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must
-    ///   be retried later, because its date is too far ahead of the clock.
     /// - Otherwise when the database does not answer.
     pub fn update_trainee(
         &mut self,
         stored: &StoredTrainee,
         changed: &Trainee,
     ) -> Result<(), StorageError> {
-        self.take_date(changed.updated_at)?;
         let extra = stored
             .extra
             .after(&stored.record, changed, self.change_date());
@@ -310,7 +285,7 @@ impl ProviderSession<'_> {
             .and(trainees::revision.eq(stored.revision));
         let changes = (
             trainees::revision.eq(stored.revision + 1),
-            trainees::changed_in.eq(CurrentPosition),
+            trainees::position.eq(self.take_position()?),
             trainees::record.eq(JsonText::from_trainee(record, extra)?),
             Derived::from_trainee(record, self.today()),
         );

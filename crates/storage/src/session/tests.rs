@@ -9,6 +9,7 @@ use crate::accounts::tokens::NewToken;
 use crate::accounts::users::Actor;
 use crate::base::token::{Environment, Token, TokenStatus};
 use crate::error::Refusal;
+use crate::schema::provider_positions;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 
 #[test]
@@ -101,7 +102,7 @@ fn token_use_is_recorded_once_a_day() {
 }
 
 #[test]
-fn authenticating_to_change_finds_and_locks_trainee_of_token_provider() {
+fn finding_trainee_to_change_locks_provider_of_token() {
     let register = Register::with_provider();
     register.add_trainee("ours");
     register
@@ -123,12 +124,13 @@ fn authenticating_to_change_finds_and_locks_trainee_of_token_provider() {
         })
         .unwrap();
     // Returns whether the token is valid, whether the trainee is found, and whether another
-    // transaction can lock the trainee.
+    // transaction can lock the provider.
     let to_change = |token: &Token, trainee_id: &'static str| {
         let digest = TokenDigest::from_text(token.reveal());
         let mut other = register.second_connection();
         register.write(move |session| {
-            let opened = session.authenticate_to_change(&digest, Cause::new("test"), trainee_id)?;
+            let opened =
+                session.authenticate_for_trainee(&digest, Cause::new("test"), trainee_id)?;
             let Some(mut provider) = opened else {
                 return Ok((false, false, lockable(&mut other)?));
             };
@@ -141,21 +143,22 @@ fn authenticating_to_change_finds_and_locks_trainee_of_token_provider() {
     };
     let locks = Kind::from_environment() == Kind::Postgres;
     assert_eq!(to_change(&ours, "ours").unwrap(), (true, true, !locks));
-    assert_eq!(to_change(&ours, "unknown").unwrap(), (true, false, true));
+    assert_eq!(to_change(&ours, "unknown").unwrap(), (true, false, !locks));
     assert_eq!(to_change(&ours, "\0").unwrap(), (true, false, true));
     assert_eq!(to_change(&theirs, "ours").unwrap(), (true, false, true));
     assert_eq!(to_change(&revoked, "ours").unwrap(), (false, false, true));
 }
 
-/// Whether another transaction can lock the only trainee without waiting. Always true on SQLite,
+/// Whether another transaction can lock the first provider without waiting. Always true on SQLite,
 /// which has no row locks.
 fn lockable(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     let DatabaseConnection::Postgres(inner) = connection else {
         return Ok(true);
     };
-    let free = trainees::table
-        .select(trainees::id)
-        .for_no_key_update()
+    let free = provider_positions::table
+        .find(1)
+        .select(provider_positions::provider_id)
+        .for_update()
         .skip_locked()
         .load::<i64>(inner)?;
     Ok(free.len() == 1)

@@ -1,8 +1,6 @@
 //! Tests of the dates of changes on both databases: what polling clients rely on.
 
 use std::collections::HashMap;
-use std::thread;
-use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::listing::{DEFAULT_PER_PAGE, Listing, Order};
@@ -82,36 +80,36 @@ impl Poller {
         }
     }
 
-    /// Reads a page and returns whether there may be more.
-    fn poll(&mut self, register: &Register) -> bool {
-        let listing = Listing {
-            cycle: CYCLE,
-            status: None,
-            since: Some(self.cursor),
-            has_trn: None,
-            order: Order::OldestFirst,
-            page: 1,
-            per_page: DEFAULT_PER_PAGE,
-        };
-        let read = |session: &mut Session<'_>| {
-            session
-                .open_provider(UKPRN, Cause::new("test"))?
-                .unwrap()
-                .list_trainees(&listing)
-        };
-        let page = register.read(read).unwrap().trainees;
-        let is_full = page.len() as i64 == DEFAULT_PER_PAGE;
-        let before = self.cursor;
-        for trainee in page {
-            let trainee = trainee.parsed();
-            self.cursor = trainee.updated_at.unwrap();
-            self.seen.insert(trainee.trainee_id.unwrap(), self.cursor);
+    /// Reads all pages of changes since the cursor.
+    fn poll(&mut self, register: &Register) {
+        let since = Some(self.cursor);
+        let mut is_full = true;
+        for page in 1.. {
+            if !is_full {
+                return;
+            }
+            let listing = Listing {
+                cycle: CYCLE,
+                status: None,
+                since,
+                has_trn: None,
+                order: Order::OldestFirst,
+                page,
+                per_page: DEFAULT_PER_PAGE,
+            };
+            let read = |session: &mut Session<'_>| {
+                let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
+                let standing = provider.standing()?;
+                provider.list_trainees(&listing, &standing)
+            };
+            let trainees = register.read(read).unwrap().trainees;
+            is_full = trainees.len() as i64 == DEFAULT_PER_PAGE;
+            for trainee in trainees {
+                let trainee = trainee.parsed();
+                self.cursor = trainee.updated_at.unwrap();
+                self.seen.insert(trainee.trainee_id.unwrap(), self.cursor);
+            }
         }
-        assert!(
-            !is_full || self.cursor > before,
-            "the client is stuck at {before}"
-        );
-        is_full
     }
 }
 
@@ -121,7 +119,6 @@ fn polling_client_misses_no_change_at_5000_changes_per_second() {
     let register = register_with_trainees(TRAINEES);
     let mut poller = Poller::new(register.store.now());
     let mut dates: HashMap<usize, DateTime<Utc>> = HashMap::new();
-    let mut shared: HashMap<DateTime<Utc>, u32> = HashMap::new();
     let mut next = 0;
     // 5 changes per millisecond: mostly one per job, sometimes 60 in one job.
     for (round, jobs) in [1, 5, 1, 30].into_iter().cycle().take(40).enumerate() {
@@ -141,7 +138,6 @@ fn polling_client_misses_no_change_at_5000_changes_per_second() {
                 .unwrap();
             for (id, date) in ids.into_iter().zip(changed) {
                 assert!(dates.insert(id, date).is_none_or(|last| last < date));
-                *shared.entry(date).or_default() += 1;
                 assert!(date - register.store.now() <= TimeDelta::seconds(1));
             }
         }
@@ -152,18 +148,13 @@ fn polling_client_misses_no_change_at_5000_changes_per_second() {
             poller.poll(&register);
         }
     }
-    while poller.poll(&register) {}
+    poller.poll(&register);
     let seen: HashMap<usize, _> = poller
         .seen
         .iter()
         .map(|(id, date)| (id.parse().unwrap(), *date))
         .collect();
     assert_eq!(seen, dates);
-    assert!(
-        shared.values().all(|changes| *changes <= 40),
-        "{:?}",
-        shared.values().max()
-    );
 }
 
 #[test]
@@ -178,10 +169,9 @@ fn job_with_many_changes_dates_them_within_one_second() {
         })
         .unwrap();
     assert!(dates.is_sorted());
-    assert!(dates.chunk_by(PartialEq::eq).all(|equal| equal.len() <= 40));
     assert!(*dates.last().unwrap() - register.store.now() <= TimeDelta::seconds(1));
     let mut poller = Poller::new(register.store.now());
-    while poller.poll(&register) {}
+    poller.poll(&register);
     assert_eq!(poller.seen.len(), TRAINEES);
 }
 
@@ -213,60 +203,6 @@ fn refused_jobs_do_not_advance_dates() {
         register.write(|session| change(session, "0")).unwrap(),
         date + TimeDelta::milliseconds(1)
     );
-}
-
-#[test]
-fn change_waiting_for_its_date_does_not_block_other_changes() {
-    let register = register_with_trainees(1);
-    let ahead = register.store.now() + TimeDelta::seconds(1);
-    register
-        .write(move |session| add(session, "hot", Some(ahead)))
-        .unwrap();
-    let waiting: Vec<_> = (0..3)
-        .map(|_| {
-            let store = register.store.clone();
-            thread::spawn(move || block_on(store.write(|session| change(session, "hot"))))
-        })
-        .collect();
-    // The waiting jobs are retried without success while the clock does not advance.
-    for _ in 0..20 {
-        let date = register.write(|session| change(session, "0")).unwrap();
-        assert!(date < ahead);
-        thread::sleep(Duration::from_millis(1));
-    }
-    assert!(waiting.iter().all(|change| !change.is_finished()));
-    register.clock.advance(TimeDelta::milliseconds(3));
-    let mut dates: Vec<_> = waiting
-        .into_iter()
-        .map(|change| change.join().unwrap().unwrap())
-        .collect();
-    dates.sort_unstable();
-    assert_eq!(
-        dates,
-        [1, 2, 3].map(|step| ahead + TimeDelta::milliseconds(step))
-    );
-}
-
-#[test]
-fn changes_wait_after_clock_moves_back_reads_do_not() {
-    let register = register_with_trainees(2);
-    let before = register.write(|session| change(session, "0")).unwrap();
-    register.clock.advance(-TimeDelta::milliseconds(1_900));
-    let store = register.store.clone();
-    let waiting = thread::spawn(move || block_on(store.write(|session| change(session, "1"))));
-    assert_eq!(
-        register
-            .read(|session| session.list_providers())
-            .unwrap()
-            .len(),
-        1
-    );
-    register
-        .write(|session| session.add_provider("10000002", "Brackwater College"))
-        .unwrap();
-    assert!(!waiting.is_finished());
-    register.clock.advance(TimeDelta::milliseconds(900));
-    assert!(waiting.join().unwrap().unwrap() >= before);
 }
 
 /// Jumps of the clock in both directions.
@@ -328,16 +264,10 @@ fn dates_follow_the_clock_during_and_after_a_jump() {
         register.clock.advance(-jump);
         require_near(register.write(|session| add_now(session, "after")).unwrap());
         let Some(during) = during else { continue };
+        // A record changed under a clock that was ahead follows the present clock too.
         let date = register.write(|session| change(session, "during")).unwrap();
-        if jump < TimeDelta::zero() {
-            require_near(date);
-        } else {
-            // The dates of this record keep increasing; other records follow the clock.
-            assert!(
-                date > during && date - during <= TimeDelta::seconds(1),
-                "jump of {jump}: {date}"
-            );
-        }
+        require_near(date);
+        assert!(jump > TimeDelta::zero() || date > during);
         require_near(register.write(|session| change(session, "0")).unwrap());
         block_on(register.store.probe().ask_to_write()).unwrap();
     }

@@ -1,18 +1,19 @@
-//! Tests of groups of writes: each job is either committed and confirmed, or rolled back and
-//! reported as lost.
+//! Tests of writers: jobs of one writer share a commit, and each is either committed and confirmed,
+//! or rolled back and reported as failed.
 //!
-//! A job that waits for a channel blocks the writer. All jobs that are queued behind it form one
-//! group.
+//! A job that waits for a channel blocks its writer. All jobs that are queued behind it share its
+//! transaction.
 
-use std::sync::mpsc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 use diesel::connection::{SimpleConnection, TransactionManager as _};
 use diesel::prelude::*;
 use domain::{State, Trainee};
 use test_support::{Database, Kind};
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use database::clock::JobTime;
 use database::connection::{Access, DatabaseConnection};
@@ -27,6 +28,9 @@ use crate::testing::{Queued, Register, UKPRN, block_on};
 
 type Answer<T> = Result<T, StorageError>;
 
+/// The provider whose writer runs the jobs: the row of the service, which each register has.
+const PROVIDER: i64 = 0;
+
 /// Blocks the writer's thread inside a job until [`Hold::release`]. The job is the first of its
 /// group.
 struct Hold {
@@ -36,11 +40,16 @@ struct Hold {
 
 impl Hold {
     fn new(store: &Store) -> Self {
+        Self::from_first_job(store, PROVIDER)
+    }
+
+    fn from_first_job(store: &Store, provider: i64) -> Self {
         let (started, wait_for_start) = mpsc::channel();
         let (release, wait_for_release) = mpsc::channel();
-        let held = queue(store, move |_| {
-            started.send(()).unwrap();
-            wait_for_release.recv().unwrap();
+        let held = queue_for(store, provider, move |_| {
+            // The receivers are gone when the job runs again.
+            let _ = started.send(());
+            let _ = wait_for_release.recv();
             Ok(())
         });
         wait_for_start.recv().unwrap();
@@ -48,7 +57,7 @@ impl Hold {
     }
 
     fn release(self) -> Answer<()> {
-        self.release.send(()).unwrap();
+        drop(self.release);
         self.held.answer()
     }
 }
@@ -57,8 +66,16 @@ fn queue<T: Send + 'static>(
     store: &Store,
     job: impl FnMut(&mut Session<'_>) -> Answer<T> + Send + 'static,
 ) -> Queued<Answer<T>> {
+    queue_for(store, PROVIDER, job)
+}
+
+fn queue_for<T: Send + 'static>(
+    store: &Store,
+    provider: i64,
+    job: impl FnMut(&mut Session<'_>) -> Answer<T> + Send + 'static,
+) -> Queued<Answer<T>> {
     let store = store.clone();
-    Queued::new(async move { store.write(job).await })
+    Queued::new(async move { store.write_records(provider, job).await })
 }
 
 fn add(number: usize) -> impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static {
@@ -82,13 +99,6 @@ fn kept(register: &Register) -> Vec<usize> {
         .collect()
 }
 
-fn is_group_lost(answer: &Answer<()>) -> bool {
-    matches!(
-        answer,
-        Err(StorageError::Database(DatabaseError::GroupLost(_)))
-    )
-}
-
 /// Runs `culprit` between two neighbours in one group and returns the answers of all four jobs, the
 /// holder's first.
 fn run_between_neighbours(
@@ -107,24 +117,20 @@ fn run_between_neighbours(
     ]
 }
 
-/// Asserts that the culprit and the jobs before it are lost, and that the next group runs the jobs
-/// after it, on a new connection.
-fn assert_group_lost_and_store_usable(register: &Register, answers: &[Answer<()>; 4]) {
-    let [held, before, culprit, after] = answers;
-    assert!(is_group_lost(held), "{held:?}");
-    assert!(is_group_lost(before), "{before:?}");
-    assert!(culprit.is_err(), "{culprit:?}");
-    assert!(after.is_ok(), "{after:?}");
-    assert_eq!(kept(register), [3]);
-
-    register.write(add(4)).unwrap();
-    assert_eq!(kept(register), [3, 4]);
-    assert_eq!(register.store.writer_stats().groups_lost, 1);
+/// The transactions and jobs committed since `before`, and the transactions lost.
+fn committed(register: &Register, before: WriterStats) -> (u64, u64, u64) {
+    let after = register.store.writer_stats();
+    (
+        after.groups - before.groups,
+        after.jobs - before.jobs,
+        after.groups_undone - before.groups_undone,
+    )
 }
 
 #[test]
 fn waiting_jobs_share_one_commit() {
-    let register = Register::on_sqlite();
+    let register = Register::new();
+    let before = register.store.writer_stats();
     let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..40)
         .map(|number| queue(&register.store, add(number)))
@@ -133,28 +139,19 @@ fn waiting_jobs_share_one_commit() {
     for job in waiting {
         job.answer().unwrap();
     }
-    assert_eq!(
-        register.store.writer_stats(),
-        WriterStats {
-            groups: 1,
-            jobs: 41,
-            groups_lost: 0,
-            groups_undone: 0,
-            collisions: 0
-        }
-    );
+    assert_eq!(committed(&register, before), (1, 41, 0));
     assert_eq!(kept(&register), (0..40).collect::<Vec<_>>());
 }
 
 #[test]
 fn waiting_jobs_are_counted_and_refused_jobs_are_not() {
-    let register = Register::on_sqlite_with_queue(3);
+    let register = Register::with_queue(3);
     let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..3)
         .map(|number| queue(&register.store, add(number)))
         .collect();
     assert!(matches!(
-        block_on(register.store.write(add(4))),
+        block_on(register.store.write_records(PROVIDER, add(4))),
         Err(StorageError::Database(DatabaseError::QueueFull))
     ));
     assert_eq!(
@@ -179,7 +176,8 @@ fn waiting_jobs_are_counted_and_refused_jobs_are_not() {
 
 #[test]
 fn group_size_is_limited() {
-    let register = Register::on_sqlite();
+    let register = Register::new();
+    let before = register.store.writer_stats();
     let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..StoreOptions::default().group)
         .map(|number| queue(&register.store, add(number)))
@@ -189,36 +187,31 @@ fn group_size_is_limited() {
         job.answer().unwrap();
     }
     assert_eq!(
-        register.store.writer_stats(),
-        WriterStats {
-            groups: 2,
-            jobs: StoreOptions::default().group as u64 + 1,
-            groups_lost: 0,
-            groups_undone: 0,
-            collisions: 0
-        }
+        committed(&register, before),
+        (2, StoreOptions::default().group as u64 + 1, 0)
     );
 }
 
 #[test]
 fn every_concurrent_writer_is_acknowledged_and_kept() {
-    let register = Register::on_sqlite();
+    let register = Register::new();
     let threads: Vec<_> = (0..8)
         .map(|thread| {
             let store = register.store.clone();
             std::thread::spawn(move || {
-                (0..25).all(|at| block_on(store.write(add(thread * 25 + at))).is_ok())
+                (0..25).all(|at| {
+                    block_on(store.write_records(PROVIDER, add(thread * 25 + at))).is_ok()
+                })
             })
         })
         .collect();
     assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
     assert_eq!(kept(&register), (0..200).collect::<Vec<_>>());
-    assert_eq!(register.store.writer_stats().jobs, 200);
 }
 
 #[test]
 fn jobs_are_answered_after_the_commit() {
-    let register = Register::on_sqlite();
+    let register = Register::new();
     let mut refused = {
         let first = Hold::new(&register.store);
         let refused = queue(&register.store, |_| {
@@ -232,7 +225,7 @@ fn jobs_are_answered_after_the_commit() {
             let _ = wait_for_release.recv();
             Ok(())
         });
-        first.release.send(()).unwrap();
+        drop(first.release);
         wait_for_start.recv().unwrap();
         let mut refused = refused;
         assert!(!refused.is_answered());
@@ -247,7 +240,8 @@ fn jobs_are_answered_after_the_commit() {
 
 #[test]
 fn refused_job_changes_nothing_and_its_neighbours_are_kept() {
-    let register = Register::on_sqlite();
+    let register = Register::new();
+    let stats = register.store.writer_stats();
     let [held, before, refused, after] = run_between_neighbours(&register, |session| {
         add(2)(session)?;
         Err(Refusal::UnknownProvider.into())
@@ -258,21 +252,12 @@ fn refused_job_changes_nothing_and_its_neighbours_are_kept() {
         Err(StorageError::Refused(Refusal::UnknownProvider))
     ));
     assert_eq!(kept(&register), [1, 3]);
-    assert_eq!(
-        register.store.writer_stats(),
-        WriterStats {
-            groups: 1,
-            jobs: 4,
-            groups_lost: 0,
-            groups_undone: 0,
-            collisions: 0
-        }
-    );
+    assert_eq!(committed(&register, stats), (1, 4, 0));
 }
 
 #[test]
 fn job_violating_constraint_does_not_affect_its_neighbours() {
-    let register = Register::on_sqlite();
+    let register = Register::new();
     let [_, before, refused, after] = run_between_neighbours(&register, add(1));
     assert!(before.is_ok() && after.is_ok());
     assert!(matches!(
@@ -325,8 +310,7 @@ fn fill_the_disk(session: &mut Session<'_>) -> Answer<()> {
 fn fill_the_disk_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
     let now = session.now();
     session.connection.transaction(|connection| {
-        let mut transaction =
-            Transaction::new(connection, Access::Write, JobTime::new_reading(now));
+        let mut transaction = Transaction::new(connection, Access::Write, JobTime::new(now));
         fill_the_disk(&mut Session::new(&mut transaction))
     })
 }
@@ -347,8 +331,8 @@ fn answer_well_after_a_full_disk(session: &mut Session<'_>) -> Answer<()> {
 type Culprit = fn(&mut Session<'_>) -> Answer<()>;
 
 #[test]
-fn job_breaking_the_transaction_fails_its_whole_group() {
-    let culprits: [(&str, Culprit, bool); 10] = [
+fn job_breaking_the_transaction_fails_alone() {
+    let on_both: [(&str, Culprit, bool); 6] = [
         ("a panic", panic_after_a_change, true),
         (
             "a panic in a nested transaction",
@@ -363,6 +347,8 @@ fn job_breaking_the_transaction_fails_its_whole_group() {
         ("an open transaction", leave_a_transaction_open, false),
         ("a commit too many", close_a_transaction_too_many, false),
         ("a rollback", roll_back_behind_diesel, false),
+    ];
+    let on_sqlite: [(&str, Culprit, bool); 4] = [
         ("a full disk", fill_the_disk, false),
         (
             "a full disk in a nested transaction",
@@ -376,40 +362,49 @@ fn job_breaking_the_transaction_fails_its_whole_group() {
             false,
         ),
     ];
-    for (case, culprit, panics) in culprits {
-        let register = Register::on_sqlite();
-        let answers = run_between_neighbours(&register, culprit);
-        let answer = &answers[2];
-        assert_eq!(
-            matches!(
-                answer,
-                Err(StorageError::Database(DatabaseError::JobPanicked))
-            ),
-            panics,
-            "{case}: {answer:?}"
+    let cases = on_both
+        .into_iter()
+        .map(|case| (case, Register::new as fn() -> Register))
+        .chain(
+            on_sqlite
+                .into_iter()
+                .map(|case| (case, Register::on_sqlite as _)),
         );
-        assert_eq!(is_group_lost(answer), !panics, "{case}: {answer:?}");
-        assert_group_lost_and_store_usable(&register, &answers);
+    for ((case, culprit, panics), register) in cases {
+        let register = register();
+        let before = register.store.writer_stats();
+        let [held, first, broken, last] = run_between_neighbours(&register, culprit);
+        assert!(held.is_ok() && first.is_ok() && last.is_ok(), "{case}");
+        let has_panicked = matches!(
+            broken,
+            Err(StorageError::Database(DatabaseError::JobPanicked))
+        );
+        assert_eq!(
+            (broken.is_err(), has_panicked),
+            (true, panics),
+            "{case}: {broken:?}"
+        );
+        assert_eq!(kept(&register), [1, 3], "{case}");
+        assert_eq!(committed(&register, before).2, 1, "{case}");
+        register.write(add(4)).unwrap();
+        assert_eq!(kept(&register), [1, 3, 4], "{case}");
     }
 }
 
 #[test]
 fn full_disk_is_temporary_error() {
     let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, fill_the_disk);
-    let Err(StorageError::Database(DatabaseError::GroupLost(cause))) = &answers[2] else {
-        panic!("{answers:?}")
-    };
+    let refused = register.write(fill_the_disk).unwrap_err();
     assert!(
         matches!(
-            **cause,
-            DatabaseError::TransactionEnded {
+            refused,
+            StorageError::Database(DatabaseError::TransactionEnded {
                 condition: "database or disk is full"
-            }
+            })
         ),
-        "{cause:?}"
+        "{refused:?}"
     );
-    assert!(answers[2].as_ref().unwrap_err().is_temporary());
+    assert!(refused.is_temporary());
 }
 
 #[test]
@@ -425,7 +420,7 @@ fn database_locked_by_another_process_is_busy() {
         .unwrap();
     let mut other = register.second_connection();
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
-    let refused = register.write(add(1));
+    let refused = block_on(register.store.write(add(1)));
     assert!(
         matches!(refused, Err(StorageError::Database(DatabaseError::Busy))),
         "{refused:?}"
@@ -433,39 +428,6 @@ fn database_locked_by_another_process_is_busy() {
     other.batch_execute("ROLLBACK").unwrap();
     register.write(add(2)).unwrap();
     assert_eq!(kept(&register), [2]);
-}
-
-#[test]
-fn changes_of_group_have_distinct_dates_while_clock_stands_still() {
-    let register = Register::on_sqlite();
-    register.add_provider();
-    let hold = Hold::new(&register.store);
-    let add = |number: usize| {
-        move |session: &mut Session<'_>| {
-            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-            let now = provider.change_date();
-            provider.insert_trainee(&Trainee {
-                trainee_id: Some(number.to_string()),
-                state: Some(State::SubmittedForTrn),
-                created_at: Some(now),
-                updated_at: Some(now),
-                ..Trainee::default()
-            })?;
-            Ok(now)
-        }
-    };
-    let waiting: Vec<_> = (0..10)
-        .map(|number| queue(&register.store, add(number)))
-        .collect();
-    hold.release().unwrap();
-    let times: Vec<DateTime<Utc>> = waiting
-        .into_iter()
-        .map(|job| job.answer().unwrap())
-        .collect();
-    assert!(
-        times.is_sorted_by(|earlier, later| earlier < later),
-        "{times:?}"
-    );
 }
 
 #[test]
@@ -500,7 +462,7 @@ fn dropped_store_finishes_waiting_jobs_and_ends_its_thread() {
     let Hold { release, held } = hold;
     drop(store);
     drop(held);
-    release.send(()).unwrap();
+    drop(release);
 
     assert!(wait_for_run.recv().is_ok());
     assert!(thread_ended.recv().is_err());
@@ -512,4 +474,139 @@ fn dropped_store_finishes_waiting_jobs_and_ends_its_thread() {
             .len(),
         1
     );
+}
+
+#[test]
+fn writers_of_other_providers_run_at_the_same_time() {
+    if Kind::from_environment() != Kind::Postgres {
+        return;
+    }
+    let register = Register::new();
+    let hold = Hold::new(&register.store);
+    // The jobs of the first provider run, and a job that changes no records.
+    block_on(register.store.write(add(1))).unwrap();
+    block_on(register.store.write_records(1, add(2))).unwrap();
+    assert_eq!(kept(&register), [1, 2]);
+    hold.release().unwrap();
+}
+
+#[test]
+fn job_waiting_too_long_for_its_writer_is_busy() {
+    let register = Register::new();
+    let store = Store::open(
+        register.url(),
+        StoreOptions {
+            place_wait: Duration::from_millis(100),
+            ..StoreOptions::default()
+        },
+    )
+    .unwrap();
+    let hold = Hold::new(&store);
+    let refused = queue(&store, add(1)).answer();
+    assert!(
+        matches!(refused, Err(StorageError::Database(DatabaseError::Busy))),
+        "{refused:?}"
+    );
+    hold.release().unwrap();
+    block_on(store.drain());
+    assert_eq!(kept(&register), [0; 0]);
+}
+
+#[test]
+fn drained_store_has_run_jobs_of_dropped_callers() {
+    let register = Register::new();
+    let hold = Hold::new(&register.store);
+    drop(queue(&register.store, add(1)));
+    hold.release().unwrap();
+    block_on(register.store.drain());
+    assert_eq!(kept(&register), [1]);
+}
+
+/// A register on PostgreSQL; `None` on another database.
+fn on_postgres() -> Option<Register> {
+    (Kind::from_environment() == Kind::Postgres).then(Register::new)
+}
+
+#[test]
+fn jobs_of_transaction_with_lost_connection_run_again_alone() {
+    let Some(register) = on_postgres() else {
+        return;
+    };
+    let runs = AtomicU32::new(0);
+    let answers = run_between_neighbours(&register, move |session| {
+        if runs.fetch_add(1, Ordering::SeqCst) == 0 {
+            let cut = diesel::sql_query("SELECT pg_terminate_backend(pg_backend_pid())")
+                .execute(session.connection);
+            assert!(cut.is_err());
+        }
+        add(2)(session)
+    });
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(kept(&register), [1, 2, 3]);
+}
+
+#[test]
+fn commit_with_unknown_outcome_fails_each_of_its_jobs() {
+    let Some(register) = on_postgres() else {
+        return;
+    };
+    // A deferred trigger ends the connection during the commit.
+    let mut connection = register.second_connection();
+    connection
+        .batch_execute(
+            "CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$; \
+             CREATE CONSTRAINT TRIGGER end_connection AFTER INSERT ON providers DEFERRABLE \
+             INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION end_connection()",
+        )
+        .unwrap();
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&runs);
+    let answers = run_between_neighbours(&register, move |session| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        add(2)(session)
+    });
+    for answer in answers {
+        assert!(
+            matches!(
+                answer,
+                Err(StorageError::Database(DatabaseError::OutcomeUnknown(_)))
+            ),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert_eq!(kept(&register), [0; 0]);
+}
+
+#[test]
+fn same_person_twice_in_transaction_is_registered_once() {
+    let register = Register::with_provider();
+    // The key of the first provider.
+    let provider = 1;
+    let hold = Hold::from_first_job(&register.store, provider);
+    let writes = [("a", "Ash"), ("b", "ASH"), ("c", "Birch")].map(|(id, name)| {
+        queue_for(&register.store, provider, move |session| {
+            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
+            let now = Some(provider.change_date());
+            let trainee = Trainee {
+                trainee_id: Some(id.to_owned()),
+                first_names: Some("Joan".to_owned()),
+                last_name: Some(name.to_owned()),
+                date_of_birth: "2000-01-31".parse().ok(),
+                training_route: Some("provider_led_postgrad".to_owned()),
+                state: Some(State::SubmittedForTrn),
+                created_at: now,
+                updated_at: now,
+                ..Trainee::default()
+            };
+            if !provider.duplicates_of(&trainee)?.is_empty() {
+                return Err(Refusal::UkprnTaken.into());
+            }
+            provider.insert_trainee(&trainee)
+        })
+    });
+    hold.release().unwrap();
+    let accepted = writes.map(|write| write.answer().is_ok());
+    assert_eq!(accepted, [true, false, true]);
 }

@@ -31,6 +31,8 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
         "INSERT INTO providers (ukprn, name, created_at, closed_at) VALUES
             ('10000001', 'Ashdown University', '2026-01-05 09:00:00', NULL),
             ('10000002', 'Zoë''s', '2026-01-05 09:00:00.123', '2026-02-01 00:00:00.1');
+         INSERT INTO provider_positions (provider_id, position, changed_at) VALUES
+            (1, 3, '2026-01-05 09:00:00.123'), (2, 0, NULL);
          INSERT INTO tokens (provider_id, name, digest, created_by, created_at, expires_on) VALUES
             (1, 'Records', 'd1', 'operator', '2026-01-05 09:00:00', '2026-07-05');
          INSERT INTO schools (urn, name, postcode, open) VALUES

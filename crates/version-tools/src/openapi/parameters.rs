@@ -33,7 +33,8 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> 
             "`true` requests the problems of a 422 by field.",
         ));
     }
-    if row.method == Method::Get && row.shows_one() {
+    let is_list = [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply);
+    if is_list || row.method == Method::Get && row.shows_one() {
         parameters.push(header(
             "If-None-Match",
             "The entity tag of the client's copy.",

@@ -56,6 +56,9 @@ fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
             "ETag",
             header("Tag of what is shown, for `If-None-Match` and `If-Match`."),
         );
+    } else if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
+        let tag = "Weak tag of what is shown, for `If-None-Match`. It changes with every change of a record.";
+        reply = reply.header("ETag", header(tag));
     } else if let (true, ReplyBody::NestedList(record)) = (row.writes(), row.reply) {
         let tag = format!("Tag of the {}, as a `GET` of it has it.", record.name());
         reply = reply.header("ETag", header(&tag));
@@ -112,7 +115,8 @@ fn warned(reply: ResponseBuilder) -> ResponseBuilder {
 fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
     let has_body = row.request.is_some();
     let mut failures = Vec::new();
-    if row.method == Method::Get && row.shows_one() {
+    let is_list = [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply);
+    if is_list || row.method == Method::Get && row.shows_one() {
         let unchanged = ResponseBuilder::new().description("The client has it already.");
         failures.push((
             304,
@@ -122,7 +126,7 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
     if has_body {
         failures.push((400, refused(context, "The body is not JSON.")));
     }
-    if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
+    if is_list {
         failures.push((
             410,
             refused(

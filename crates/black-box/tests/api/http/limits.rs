@@ -12,7 +12,6 @@ use gateway::admission::Admission;
 use http_kit::limits::rate_limit::RateLimit;
 use storage::error::StorageError;
 use storage::store::StoreOptions;
-use test_support::Kind;
 use versions::SERVED;
 
 use crate::api::support::{Api, Register, Response, Setup};
@@ -373,28 +372,20 @@ fn full_queue_is_answered_at_once_with_a_retry_time() {
     // What writes has also written down that the token is used today, so nothing else is on its
     // way.
     api.create(api.example());
-    // One writer on SQLite, or all connections to PostgreSQL.
-    let holders = if register.database().kind() == Kind::Sqlite {
-        1
-    } else {
-        StoreOptions::default().readers
-    };
+    // A job holds the writer of the first provider.
     let (held, is_held) = mpsc::channel();
-    let release = Arc::new(Barrier::new(holders as usize + 1));
+    let release = Arc::new(Barrier::new(2));
     thread::scope(|scope| {
-        for _ in 0..holders {
-            let (held, release, store) = (held.clone(), Arc::clone(&release), register.store());
-            scope.spawn(move || {
-                let hold = store.write::<_, StorageError>(move |_| {
-                    held.send(()).unwrap();
-                    release.wait();
-                    Ok(())
-                });
-                actix_web::rt::System::new().block_on(hold).unwrap();
+        let (at, store) = (Arc::clone(&release), register.store());
+        scope.spawn(move || {
+            let hold = store.write_records::<_, StorageError>(1, move |_| {
+                held.send(()).unwrap();
+                at.wait();
+                Ok(())
             });
-        }
-        drop(held);
-        (0..holders).for_each(|_| is_held.recv().unwrap());
+            actix_web::rt::System::new().block_on(hold).unwrap();
+        });
+        is_held.recv().unwrap();
         // One of two has a place in the queue.
         let (answered, replies) = mpsc::channel();
         for name in ["First", "Second"] {

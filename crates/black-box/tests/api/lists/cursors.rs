@@ -251,6 +251,7 @@ fn writers_hide_nothing_from_a_client_following_a_list() {
 fn a_cursor_page_without_trainees_is_empty() {
     every_version(|api| {
         let stays = api.create(api.example());
+        api.register.clock.tick();
         let leaves = api.create(api.example().with(F::last_name, "Leaving"));
         let page = api
             .get("/trainees?per_page=1&status=in_training&sort_order=asc")

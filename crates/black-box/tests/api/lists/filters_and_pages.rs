@@ -8,6 +8,7 @@ use crate::api::support::{Api, Body, every_version};
 
 /// Registers a trainee with its own last name, and gives the identifier.
 fn add(api: &Api<'_>, name: &str, change: impl Fn(Body) -> Body) -> String {
+    api.register.clock.tick();
     api.create(change(api.example().with(F::last_name, name)))
         .id()
         .to_owned()
@@ -122,7 +123,7 @@ fn a_list_is_narrowed_by_status() {
 fn list_is_filtered_by_last_change_and_trn() {
     every_version(|api| {
         let first = add(api, "First", |body| body);
-        api.register.clock.set("2026-10-05T10:00:00.500Z");
+        api.register.clock.set("2026-10-05T10:00:00.499Z");
         add(api, "Second", |body| body);
         assert_eq!(names(api, "?since=2026-10-05T10:00:00.500Z"), ["Second"]);
         assert_eq!(names(api, "?since=2026-10-05T10:00:00.501Z").len(), 0);

@@ -63,6 +63,11 @@ impl SetClock {
         self.0.store(moment.timestamp_millis(), Ordering::SeqCst);
     }
 
+    /// Sets the clock ahead by a millisecond, so that the next change has a later date.
+    pub(crate) fn tick(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
     fn clock(&self) -> Clock {
         self.clock_behind(TimeDelta::zero())
     }

@@ -7,17 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use test_support::{Kind, Tool, has_tools};
-
 use super::super::client::{Client, Tally};
 use super::super::crash::check;
-use super::super::deployment::Site;
 use super::super::http::Caller;
 use super::super::race::Servers;
 use super::super::size::{seed, size};
 use super::super::version_requests::Manner;
 use super::mirror::Mirror;
-use super::open_transaction::OpenTransaction;
 use super::writers::{Mover, discard};
 
 /// Trainees that are there before anybody writes.
@@ -253,17 +249,4 @@ fn follow_beside_writers(servers: Servers) {
 #[test]
 fn copies_made_during_writes_are_correct_in_the_end() {
     follow_beside_writers(Servers::start());
-}
-
-#[test]
-fn copies_are_correct_despite_an_open_transaction() {
-    if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
-        return;
-    }
-    // A transaction in any database of the server would hold up the tests beside this one.
-    let servers = Servers::with_site(Site::on_own_cluster());
-    let transaction = OpenTransaction::begin(&servers.site);
-    follow_beside_writers(servers);
-    // Their server has stopped by now.
-    drop(transaction);
 }

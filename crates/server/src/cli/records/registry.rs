@@ -10,7 +10,6 @@ use domain::values::iso_8601::timestamp;
 use registry::actions::{RegistryAction, perform_blocking};
 use registry::file::{FileReport, StopReason};
 use registry::import::{ImportError, NO_ROWS};
-use registry::retries::write_blocking_with_retries;
 use registry::rows::each_order;
 use storage::accounts::users::Actor;
 use storage::error::StorageError;
@@ -267,7 +266,7 @@ fn store_report(
 ) -> Result<(), StorageError> {
     let import = report.import(action);
     let by = by.to_owned();
-    write_blocking_with_retries(store, move |session| {
+    store.write_blocking(move |session| {
         session
             .record_import(Actor::operator(&by), &import)
             .map(drop)

@@ -43,7 +43,7 @@ pub struct ClaimedMail {
 /// What to do with a claimed mail.
 #[derive(Debug)]
 pub enum Claim {
-    /// Send the mail, then finish or postpone it.
+    /// Send the mail, then finish or delay it.
     Send(Mail),
     /// Nothing; the mail is finished. The address is unknown, or the invitation or token of the mail
     /// has ended.
@@ -174,7 +174,7 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn postpone_mail(&mut self, id: i64, attempt: i32) -> Result<i64, StorageError> {
+    pub fn delay_mail(&mut self, id: i64, attempt: i32) -> Result<i64, StorageError> {
         let now = self.now();
         let expires_at = mails::table
             .find(id)

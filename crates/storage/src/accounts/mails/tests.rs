@@ -313,7 +313,7 @@ fn racing_servers_claim_mail_once() {
 }
 
 #[test]
-fn postponed_mail_is_retried_until_given_up() {
+fn delayed_mail_is_retried_until_given_up() {
     let register = register();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     ask(&register, ADMIN);
@@ -327,7 +327,7 @@ fn postponed_mail_is_retried_until_given_up() {
         }
         let (id, attempt) = (claimed.id, claimed.attempt);
         let pause = register
-            .write(move |session| session.postpone_mail(id, attempt))
+            .write(move |session| session.delay_mail(id, attempt))
             .unwrap();
         assert!(claim(&register).is_none());
         pauses.push(pause);

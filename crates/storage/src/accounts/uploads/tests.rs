@@ -262,14 +262,14 @@ fn lease_moves_to_other_server_after_its_end() {
 }
 
 #[test]
-fn postponed_upload_has_no_lease_until_pause_is_over() {
+fn delayed_upload_has_no_lease_until_pause_is_over() {
     let register = Register::with_provider();
     let by = editor(&register);
     let id = add(&register, by);
     let lease = check(&register, by, id);
     let pause = Duration::from_secs(60);
-    let postponed = register.write(move |session| session.postpone_upload_work(&lease, pause));
-    postponed.unwrap();
+    let delayed = register.write(move |session| session.delay_upload_work(&lease, pause));
+    delayed.unwrap();
     let take = || {
         register
             .write(move |session| session.take_upload_lease(by, id))

@@ -152,7 +152,7 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn postpone_upload_work(
+    pub fn delay_upload_work(
         &mut self,
         lease: &UploadLease,
         pause: Duration,

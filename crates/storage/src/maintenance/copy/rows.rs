@@ -16,7 +16,7 @@ use diesel::result::Error as DieselError;
 use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 
-use super::tables::{CopiedTable, POSITION_COLUMN};
+use super::tables::CopiedTable;
 use crate::error::StorageError;
 
 /// The format of timestamps in SQLite. It sorts as text in the order of time.
@@ -213,8 +213,6 @@ pub(super) fn show_key(table: &CopiedTable, key: Key) -> String {
 fn read_expression(connection: &DatabaseConnection, column: &Column) -> String {
     let Column { name, sql_type } = column;
     match (connection, sql_type.as_str()) {
-        // A position is valid in one database only.
-        _ if name == POSITION_COLUMN => "0".to_owned(),
         (DatabaseConnection::Postgres(_), "boolean") => format!("\"{name}\"::integer"),
         (DatabaseConnection::Postgres(_), "json") => format!("\"{name}\"::text"),
         _ => format!("\"{name}\""),

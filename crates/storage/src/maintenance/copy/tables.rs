@@ -10,13 +10,14 @@ pub(crate) struct CopiedTable {
     pub(crate) key: &'static [&'static str],
 }
 
-/// The table of settings of the whole register.
-pub(crate) const SETTINGS: &str = "register_settings";
+/// Tables that have rows in an empty register. The rows of the source replace them.
+pub(crate) const FILLED_WHEN_EMPTY: &[&str] = &["provider_positions", "register_settings"];
 
 /// The copied tables. Each table comes after the tables it refers to.
 #[rustfmt::skip]
 pub(crate) const COPIED: &[CopiedTable] = &[
     CopiedTable { name: "providers", key: &["id"] },
+    CopiedTable { name: "provider_positions", key: &["provider_id"] },
     CopiedTable { name: "tokens", key: &["id"] },
     CopiedTable { name: "schools", key: &["id"] },
     CopiedTable { name: "training_partners", key: &["id"] },
@@ -39,22 +40,12 @@ pub(crate) const COPIED: &[CopiedTable] = &[
     CopiedTable { name: "shadow_problems", key: &["id"] },
     CopiedTable { name: "request_log", key: &["provider_id", "accepted", "answered_at", "id"] },
     CopiedTable { name: "request_runs", key: &["id"] },
-    CopiedTable { name: SETTINGS, key: &["name"] },
+    CopiedTable { name: "register_settings", key: &["name"] },
 ];
-
-/// Tables that triggers of the database fill from the copied ones, also in the target.
-pub(crate) const DERIVED: &[&str] = &["trainee_counts", "trainee_change_counts"];
 
 /// Tables whose rows are removed after an hour. Backups leave them out too. A table comes before the
 /// tables it refers to.
 pub(crate) const SHORT_LIVED: &[&str] = &["upload_results", "upload_parts", "uploads"];
-
-/// Tables whose rows serve only as locks (`locks.rs`).
-#[cfg(test)]
-pub(crate) const LOCKS: &[&str] = &["lock_stripes", "idempotency_locks"];
-
-/// A column whose values are valid in one database only. Copied as 0.
-pub(super) const POSITION_COLUMN: &str = "changed_in";
 
 /// The names of the copied tables, in the order of [`COPIED`].
 pub(crate) fn copied() -> impl Iterator<Item = &'static str> {

@@ -2,17 +2,23 @@
 //!
 //! A merge reads the stored organisations once and writes the differences in short transactions,
 //! with pauses for other writes. A merge never removes organisations. Callers parse the files.
+//!
+//! Placements contain the name and the postcode of their school. After a change of schools is
+//! committed, the merge locks each provider in turn and updates its placements. A registration that
+//! has read the former name is committed before that, and a later one reads the new name. Until all
+//! providers are updated, the register names the changed schools as due, so that the next import
+//! completes an interrupted one.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use database::connection::DatabaseConnection;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
 
 use crate::base::cause::Cause;
-use crate::error::{DatabaseError, StorageError};
+use crate::base::register_setting;
+use crate::error::StorageError;
 use crate::records::organisations::{PartnerRow, SchoolRow};
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
@@ -20,26 +26,9 @@ use crate::store::Store;
 
 /// The number of organisations written in one transaction.
 const BATCH: usize = 500;
-/// The number of attempts to write a batch while the database is busy.
-const ATTEMPTS: usize = 5;
-/// The maximum time to wait for transactions that have read the organisations. Transactions of
-/// servers are shorter.
-const TRANSACTION_WAIT: Duration = Duration::from_secs(10);
-/// The pause between two queries for those transactions.
-const TRANSACTION_PAUSE: Duration = Duration::from_millis(10);
-
-/// Selects the open transactions that have read schools. Each holds a read lock on the table until
-/// it ends, including transactions that have written nothing yet and have no number.
-const READERS_OF_SCHOOLS_SQL: &str = "SELECT DISTINCT virtualtransaction AS transaction FROM pg_locks \
-     WHERE locktype = 'relation' AND relation = to_regclass('schools')::oid \
-     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-     AND mode IN ('AccessShareLock', 'RowShareLock') AND granted";
-
-#[derive(QueryableByName)]
-struct TransactionRow {
-    #[diesel(sql_type = Text)]
-    transaction: String,
-}
+/// The name of the setting with the keys of the schools whose placements are due for an update, as a
+/// JSON list.
+const DUE: &str = "schools_to_copy";
 
 /// The data of a school, except its key in this service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,30 +86,40 @@ pub trait Organisation: Clone + PartialEq + Send + 'static {
     /// When the database does not answer, or another process has stored one of the numbers first.
     fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError>;
 
-    /// Updates records that contain data of the organisation with the key `id`: the next portion
-    /// after the key `after`. Returns the last key of the portion while there may be more records.
+    /// Remembers that records contain former data of these organisations. Records of most kinds
+    /// contain none.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    fn set_due(_session: &mut Session<'_>, _ids: &[i64]) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    /// The organisations whose data in records is due for an update.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    fn due(_session: &mut Session<'_>) -> Result<Vec<i64>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    /// Updates records of a provider that contain data of the organisations with these keys: the
+    /// next portion after the key `after`. Returns the last key of the portion while there may be
+    /// more records.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     fn update_records(
-        &self,
-        _id: i64,
         _session: &mut Session<'_>,
+        _ids: &[i64],
+        _provider: i64,
         _after: Option<i64>,
         _by: Option<&str>,
     ) -> Result<Option<i64>, StorageError> {
         Ok(None)
-    }
-
-    /// The open transactions that have read organisations and may still write records with that
-    /// data.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    fn readers(_session: &mut Session<'_>) -> Result<Vec<String>, StorageError> {
-        Ok(Vec::new())
     }
 }
 
@@ -170,11 +169,25 @@ impl Organisation for SchoolDetails {
         Ok(())
     }
 
-    /// Updates placements, which contain the name and the postcode of their school.
+    fn set_due(session: &mut Session<'_>, ids: &[i64]) -> Result<(), StorageError> {
+        // A list of numbers is always JSON.
+        let ids = serde_json::to_string(ids).unwrap_or_default();
+        register_setting::write(session.connection, DUE, &ids)
+    }
+
+    fn due(session: &mut Session<'_>) -> Result<Vec<i64>, StorageError> {
+        let due = register_setting::read(session.connection, DUE)?;
+        let corrupt = |_| StorageError::CorruptSetting { name: DUE };
+        due.map_or_else(
+            || Ok(Vec::new()),
+            |ids| serde_json::from_str(&ids).map_err(corrupt),
+        )
+    }
+
     fn update_records(
-        &self,
-        id: i64,
         session: &mut Session<'_>,
+        ids: &[i64],
+        provider: i64,
         after: Option<i64>,
         by: Option<&str>,
     ) -> Result<Option<i64>, StorageError> {
@@ -182,20 +195,7 @@ impl Organisation for SchoolDetails {
             by,
             ..Cause::new("school import")
         };
-        session.update_placements_of_school(
-            (id, &self.name, self.postcode.as_deref()),
-            after,
-            cause,
-        )
-    }
-
-    /// Empty on SQLite: a transaction that reads a school to write a placement has the write lock.
-    fn readers(session: &mut Session<'_>) -> Result<Vec<String>, StorageError> {
-        let DatabaseConnection::Postgres(inner) = &mut *session.connection else {
-            return Ok(Vec::new());
-        };
-        let found = diesel::sql_query(READERS_OF_SCHOOLS_SQL).load::<TransactionRow>(inner)?;
-        Ok(found.into_iter().map(|row| row.transaction).collect())
+        session.update_placements_of_schools(ids, provider, after, cause)
     }
 }
 
@@ -261,9 +261,6 @@ pub struct Merge<'a, O> {
     merged: Merged,
     /// The user who imports, for the history of updated records.
     by: Option<String>,
-    /// Transactions that outlasted [`TRANSACTION_WAIT`], such as that of a `pg_dump`. The merge
-    /// does not wait for them again.
-    long_readers: HashSet<String>,
 }
 
 impl<'a, O: Organisation> Merge<'a, O> {
@@ -290,7 +287,6 @@ impl<'a, O: Organisation> Merge<'a, O> {
             waiting: Vec::with_capacity(BATCH),
             merged: Merged::default(),
             by: None,
-            long_readers: HashSet::new(),
         })
     }
 
@@ -352,13 +348,15 @@ impl<'a, O: Organisation> Merge<'a, O> {
         Ok(())
     }
 
-    /// Writes the remaining organisations and returns the final numbers.
+    /// Writes the remaining organisations, and completes an interrupted import. Returns the final
+    /// numbers.
     ///
     /// # Errors
     ///
     /// When the database does not answer. Earlier batches stay written.
     pub fn finish(&mut self) -> Result<Merged, StorageError> {
         self.write()?;
+        self.update_records(self.store.read_blocking(O::due)?)?;
         Ok(self.merged)
     }
 
@@ -374,69 +372,53 @@ impl<'a, O: Organisation> Merge<'a, O> {
         !self.waiting.is_empty()
     }
 
-    /// Writes the waiting organisations.
-    ///
-    /// 1. Updates the records of changed organisations. If the merge is interrupted after that, the
-    ///    organisation still differs and the next merge repeats its update.
-    /// 2. Writes the organisations.
-    /// 3. Waits for transactions that have read the organisations as stored before.
-    /// 4. Updates the records again, for records that these transactions have written.
+    /// Writes the waiting organisations, then updates the records that contain their data.
     fn write(&mut self) -> Result<(), StorageError> {
         let batch = std::mem::take(&mut self.waiting);
         if batch.is_empty() {
             return Ok(());
         }
-        let changed: Vec<(i64, O)> = batch
-            .iter()
-            .filter_map(|(id, organisation)| Some(((*id)?, organisation.clone())))
-            .collect();
-        self.update_records(&changed)?;
-        let added = batch.len() - changed.len();
-        self.attempt(move |session| {
-            batch.iter().try_for_each(|(id, organisation)| match id {
-                Some(id) => organisation.replace(*id, session),
-                None => organisation.add(session),
-            })
+        let added = batch.iter().filter(|(id, _)| id.is_none()).count();
+        let changed = batch.len() - added;
+        let due = self.store.write_blocking(move |session| {
+            let mut due = O::due(session)?;
+            due.extend(batch.iter().filter_map(|(id, _)| *id));
+            if !due.is_empty() {
+                O::set_due(session, &due)?;
+            }
+            for (id, organisation) in &batch {
+                match id {
+                    Some(id) => organisation.replace(*id, session)?,
+                    None => organisation.add(session)?,
+                }
+            }
+            Ok::<_, StorageError>(due)
         })?;
         self.merged.added += added;
-        self.merged.changed += changed.len();
-        if !changed.is_empty() {
-            self.wait_for_readers()?;
-        }
-        self.update_records(&changed)
+        self.merged.changed += changed;
+        self.update_records(due)
     }
 
-    /// Waits, up to [`TRANSACTION_WAIT`], for transactions that may have read the organisations as
-    /// stored before.
-    fn wait_for_readers(&mut self) -> Result<(), StorageError> {
-        let began = Instant::now();
-        let mut readers: HashSet<_> = self.store.read_blocking(O::readers)?.into_iter().collect();
-        readers.retain(|reader| !self.long_readers.contains(reader));
-        while !readers.is_empty() {
-            if began.elapsed() > TRANSACTION_WAIT {
-                self.long_readers.extend(readers);
-                break;
-            }
-            thread::sleep(TRANSACTION_PAUSE);
-            // Ignore newer transactions: they read the present data.
-            let open: HashSet<_> = self.store.read_blocking(O::readers)?.into_iter().collect();
-            readers.retain(|reader| open.contains(reader));
+    /// Updates the records that contain data of these organisations, provider by provider, in
+    /// portions with pauses.
+    fn update_records(&self, due: Vec<i64>) -> Result<(), StorageError> {
+        if due.is_empty() {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Updates the records that contain data of these organisations, in portions with pauses.
-    fn update_records(&self, changed: &[(i64, O)]) -> Result<(), StorageError> {
-        for (id, organisation) in changed {
+        let due: Arc<[i64]> = due.into();
+        for provider in self
+            .store
+            .read_blocking(|session| session.provider_keys())?
+        {
             let mut after = None;
             loop {
-                let id = *id;
-                let organisation = organisation.clone();
+                let due = Arc::clone(&due);
                 let by = self.by.clone();
                 let began = Instant::now();
-                after = self.attempt(move |session| {
-                    organisation.update_records(id, session, after, by.as_deref())
-                })?;
+                let update = move |session: &mut Session<'_>| {
+                    O::update_records(session, &due, provider, after, by.as_deref())
+                };
+                after = self.store.write_records_blocking(provider, update)?;
                 if after.is_none() {
                     break;
                 }
@@ -444,24 +426,8 @@ impl<'a, O: Organisation> Merge<'a, O> {
                 thread::sleep(began.elapsed());
             }
         }
-        Ok(())
-    }
-
-    /// Runs a job, with up to [`ATTEMPTS`] attempts while the database is busy. A busy database has
-    /// rolled the job back.
-    fn attempt<T: Send + 'static>(
-        &self,
-        job: impl Fn(&mut Session<'_>) -> Result<T, StorageError> + Clone + Send + 'static,
-    ) -> Result<T, StorageError> {
-        let mut attempts = 1;
-        loop {
-            match self.store.write_blocking(job.clone()) {
-                Err(StorageError::Database(DatabaseError::Busy)) if attempts < ATTEMPTS => {
-                    attempts += 1
-                }
-                outcome => return outcome,
-            }
-        }
+        self.store
+            .write_blocking(|session| O::set_due(session, &[]))
     }
 }
 

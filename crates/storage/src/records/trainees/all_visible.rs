@@ -1,18 +1,16 @@
 //! All visible trainees of a provider, of every academic cycle, for changing them together.
 
-use std::collections::BTreeMap;
-
-use database::connection::{DatabaseConnection, with_inner};
+use database::connection::with_inner;
 use diesel::prelude::*;
 
 use super::{StoredTrainee, stored, visible};
 use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow};
 use crate::error::StorageError;
-use crate::schema::{trainee_counts, trainees};
+use crate::schema::trainees;
 use crate::session::ProviderSession;
 
 /// No academic cycle is before this year. A condition with it matches every cycle, and lets the
-/// query use the index of counts by provider and cycle.
+/// queries use the index in the order of lists.
 const FIRST_YEAR: i32 = 0;
 
 /// The visible trainees of a provider, up to a limit.
@@ -25,77 +23,43 @@ pub struct VisibleTrainees {
 }
 
 impl ProviderSession<'_> {
-    /// Up to `limit` visible trainees of the provider. A job that may write locks them until it has
-    /// ended. Call [`ProviderSession::come_after_change`] before changing each of them.
-    ///
-    /// The index also contains discarded trainees. The number of visible trainees in each cycle
-    /// comes from the stored counts, and the trainees changed last are read first, so the query
-    /// scans few discarded ones.
+    /// Up to `limit` visible trainees of the provider, those of the latest cycle first, and of these
+    /// the ones that changed last. A job that may write locks the provider until it has ended. Call
+    /// [`ProviderSession::come_after_change`] before changing each of them.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn visible_trainees(&mut self, limit: i64) -> Result<VisibleTrainees, StorageError> {
-        let provider = self.provider().id;
-        let counts = trainee_counts::table
-            .filter(trainee_counts::provider_id.eq(provider))
-            .filter(trainee_counts::academic_cycle.ge(FIRST_YEAR))
-            .select((trainee_counts::academic_cycle, trainee_counts::trainees));
-        let counts = with_inner!(self.connection, |inner| counts.load::<(i32, i64)>(inner))?;
-        let mut cycles = BTreeMap::<i32, i64>::new();
-        for (cycle, trainees) in counts {
-            *cycles.entry(cycle).or_default() += trainees;
-        }
-        let total: i64 = cycles.values().sum();
-        let mut found = Vec::new();
-        let mut remaining = limit;
-        for (cycle, trainees) in cycles {
-            let cycle_limit = remaining.min(trainees);
-            if cycle_limit > 0 {
-                let rows = self.visible_in_cycle(cycle, cycle_limit)?;
-                remaining -= cycle_limit;
-                found.extend(
-                    rows.into_iter()
-                        .map(stored)
-                        .collect::<Result<Vec<_>, _>>()?,
-                );
-            }
-        }
-        let others = total - i64::try_from(found.len()).unwrap_or(total);
-        Ok(VisibleTrainees {
-            trainees: found,
-            others: others.max(0),
-        })
-    }
-
-    /// Up to `limit` visible trainees of a cycle, those that changed last first. Locks them in a
-    /// job that may write.
-    fn visible_in_cycle(
-        &mut self,
-        cycle: i32,
-        limit: i64,
-    ) -> Result<Vec<TraineeRow>, StorageError> {
-        let query = trainees::table
+        self.lock_records()?;
+        let all = trainees::table
             .filter(visible(self.provider().id))
-            .filter(trainees::academic_cycle.eq(cycle))
-            .order((trainees::updated_at.desc(), trainees::id.desc()))
+            .filter(trainees::academic_cycle.ge(FIRST_YEAR));
+        let total: i64 = all.count().get_result(self.connection)?;
+        let found = all
+            .order((
+                trainees::academic_cycle.desc(),
+                trainees::updated_at.desc(),
+                trainees::id.desc(),
+            ))
             .limit(limit)
             .select(TRAINEE_ROW);
-        let writes = self.writes();
-        Ok(match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) if writes => {
-                query.for_no_key_update().load::<TraineeRow>(inner)?
-            }
-            DatabaseConnection::Postgres(inner) => query.load::<TraineeRow>(inner)?,
-            // SQLite runs one write after the other, without row locks.
-            DatabaseConnection::Sqlite(inner) => query.load::<TraineeRow>(inner)?,
+        let rows = with_inner!(self.connection, |inner| found.load::<TraineeRow>(inner))?;
+        let trainees = rows
+            .into_iter()
+            .map(stored)
+            .collect::<Result<Vec<_>, _>>()?;
+        let others = total - i64::try_from(trainees.len()).unwrap_or(total);
+        Ok(VisibleTrainees {
+            trainees,
+            others: others.max(0),
         })
     }
 
     /// Sets [`ProviderSession::change_date`] to a time after the last change of the trainee. Call
     /// before changing the trainee.
     pub fn come_after_change(&mut self, trainee: &StoredTrainee) {
-        self.come_after(trainee.key, trainee.record.updated_at);
+        self.come_after(trainee.record.updated_at);
     }
 }
 
@@ -169,8 +133,8 @@ mod tests {
             assert_eq!(register.read(read).unwrap(), locked);
             locked
         };
-        assert_eq!(found(10), ("one three two".to_owned(), 0));
-        assert_eq!(found(2), ("one three".to_owned(), 1));
-        assert_eq!(found(1), ("one".to_owned(), 2));
+        assert_eq!(found(10), ("three two one".to_owned(), 0));
+        assert_eq!(found(2), ("three two".to_owned(), 1));
+        assert_eq!(found(1), ("three".to_owned(), 2));
     }
 }

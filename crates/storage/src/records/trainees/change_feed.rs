@@ -1,5 +1,5 @@
-//! The change feed of a provider: the changes of its trainees of all cycles, in an order consistent
-//! with the order of commits.
+//! The change feed of a provider: the changes of its trainees of all cycles, in the order of their
+//! commits.
 //!
 //! Each trainee is in the feed once, at the position of its last change. A client that starts
 //! without a position receives all trainees. A trainee that changes later moves to the end of the
@@ -18,7 +18,7 @@ use super::documents::{self, RecordText};
 use crate::base::trainee_row::is_not_draft;
 use crate::error::StorageError;
 use crate::records::change_generation::Generation;
-use crate::records::change_position::{IsFinal, Settled, Snapshot, Standing, queue_standing};
+use crate::records::positions::Standing;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 
@@ -29,9 +29,9 @@ pub struct ChangePlace {
     generation: Generation,
     position: i64,
     key: i64,
-    /// The snapshot of the client's first page. The feed skips trainees that were discarded before
-    /// it, because the client has never received them.
-    began: Snapshot,
+    /// The last position when the client requested its first page. The feed skips trainees that were
+    /// discarded before it, because the client has never received them.
+    began: i64,
 }
 
 /// A change in the feed.
@@ -82,8 +82,8 @@ pub struct ChangeQuery<'a> {
     pub after: Option<&'a ChangePlace>,
     /// The maximum number of changes.
     pub limit: i64,
-    /// Changes before this position are final, independent of open transactions.
-    pub settled: Settled,
+    /// What this transaction sees of the provider's changes.
+    pub standing: &'a Standing,
 }
 
 /// Position, key, identifier and time of discarding of a trainee.
@@ -97,38 +97,34 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn changes(&mut self, query: ChangeQuery<'_>) -> Result<Option<ChangePage>, StorageError> {
+        let Standing {
+            position: last,
+            generation,
+        } = query.standing;
+        if let Some(place) = query.after
+            && (!place.generation.is_current(generation)? || place.position > *last)
+        {
+            return Ok(None);
+        }
         let provider = self.provider().id;
         let (position, key) = query
             .after
             .map_or((0, i64::MIN), |place| (place.position, place.key));
-        let discarded_from = query
-            .after
-            .map_or(i64::MAX, |place| place.began.oldest_open);
-        let standing = queue_standing(self.connection)?;
-        let is_after = trainees::changed_in.gt(position).or(trainees::id.gt(key));
+        let began = query.after.map_or(*last, |place| place.began);
+        let is_after = trainees::position.gt(position).or(trainees::id.gt(key));
         let is_reported = trainees::discarded_at
             .is_null()
-            .or(trainees::changed_in.ge(discarded_from));
+            .or(trainees::position.gt(began));
         let page = trainees::table
             .into_boxed()
             .filter(trainees::provider_id.eq(provider))
-            .filter(trainees::changed_in.ge(position))
+            .filter(trainees::position.ge(position))
             .filter(is_after)
             .filter(is_not_draft())
             .filter(is_reported)
-            .order((trainees::changed_in, trainees::id))
+            .order((trainees::position, trainees::id))
             .limit(query.limit + 1);
-        let mut found = load_page(self.connection, provider, page, query.settled)?;
-        let Standing {
-            snapshot,
-            next,
-            generation,
-        } = standing(self.connection)?;
-        if let Some(place) = query.after
-            && (!place.generation.is_current(&generation)? || place.position >= next)
-        {
-            return Ok(None);
-        }
+        let mut found = load_page(self.connection, provider, page)?;
         let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let has_more = found.len() > limit;
         found.truncate(limit);
@@ -137,10 +133,6 @@ impl ProviderSession<'_> {
             .map_or((position, key), |((position, key, ..), _)| {
                 (*position, *key)
             });
-        let began = query.after.map_or(snapshot, |place| place.began.clone());
-        found.retain(|((position, _, _, discarded_at), _)| {
-            discarded_at.is_none() || !began.sees(*position)
-        });
         let changes = found.into_iter().map(
             |((position, key, trainee_id, discarded_at), record)| Change {
                 position,
@@ -150,7 +142,7 @@ impl ProviderSession<'_> {
             },
         );
         let place = ChangePlace {
-            generation,
+            generation: generation.clone(),
             position,
             key,
             began,
@@ -168,19 +160,15 @@ fn load_page(
     connection: &mut DatabaseConnection,
     provider: i64,
     page: trainees::BoxedQuery<'static, Backend>,
-    settled: Settled,
 ) -> Result<Vec<(Row, JsonText)>, StorageError> {
     let columns = (
-        trainees::changed_in,
+        trainees::position,
         trainees::id,
         trainees::trainee_id,
         trainees::discarded_at,
     );
     if connection.is_remote() {
-        let page = page
-            .filter(IsFinal { settled })
-            .select((columns, RecordText));
-        let found: Vec<(Row, String)> = page.load(connection)?;
+        let found: Vec<(Row, String)> = page.select((columns, RecordText)).load(connection)?;
         return Ok(found
             .into_iter()
             .map(|(row, record)| (row, JsonText(record)))
@@ -197,68 +185,4 @@ fn load_page(
         .into_iter()
         .filter_map(|row| records.remove(&row.1).map(|record| (row, record)))
         .collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::thread;
-    use std::time::{Duration, Instant};
-
-    use diesel::connection::SimpleConnection as _;
-    use test_support::Kind;
-
-    use super::*;
-    use crate::base::cause::Cause;
-    use crate::testing::{Register, UKPRN};
-
-    #[test]
-    fn settled_position_of_another_timeline_is_ignored() {
-        if Kind::from_environment() != Kind::Postgres {
-            return;
-        }
-        let register = Register::with_provider();
-        let mut open = register.second_connection();
-        open.batch_execute("BEGIN; SELECT pg_current_xact_id()")
-            .unwrap();
-        register.add_trainee("trainee");
-        let seen = register
-            .read(|session| session.open_transactions())
-            .unwrap()
-            .unwrap();
-        let (position, timeline) = (seen.next, seen.timeline.unwrap());
-        let shown = |settled| {
-            let changes = |session: &mut crate::session::Session<'_>| {
-                let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-                Ok(provider
-                    .changes(ChangeQuery {
-                        after: None,
-                        limit: 10,
-                        settled,
-                    })?
-                    .unwrap()
-                    .changes
-                    .len())
-            };
-            register.read(changes).unwrap()
-        };
-        assert_eq!(shown(Settled::default()), 0);
-        assert_eq!(
-            shown(Settled {
-                position,
-                timeline: timeline + 1
-            }),
-            0
-        );
-        assert_eq!(shown(Settled { position, timeline }), 1);
-        open.batch_execute("COMMIT").unwrap();
-        // Transactions of other tests may be open on the same server for a short time.
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while shown(Settled::default()) == 0 {
-            assert!(
-                Instant::now() < deadline,
-                "the change is not shown although the transaction has ended"
-            );
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
 }

@@ -33,7 +33,7 @@ pub(super) fn load_by_keys(
             .select((
                 trainees::id,
                 trainees::updated_at,
-                trainees::changed_in,
+                trainees::position,
                 trainees::record,
             ))
             .load(inner)?,
@@ -102,7 +102,7 @@ impl QueryFragment<Sqlite> for DocumentsByKey {
         out.push_sql("SELECT trainees.id, CASE WHEN trainees.id = ");
         out.push_bind_param::<Nullable<BigInt>, _>(&self.last)?;
         out.push_sql(
-            " THEN trainees.updated_at END, trainees.changed_in, trainees.record FROM json_each(",
+            " THEN trainees.updated_at END, trainees.position, trainees.record FROM json_each(",
         );
         out.push_bind_param::<Text, _>(&self.keys)?;
         out.push_sql(") AS wanted CROSS JOIN trainees ON trainees.id = wanted.value");

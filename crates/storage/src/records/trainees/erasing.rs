@@ -38,8 +38,6 @@ impl ProviderSession<'_> {
     /// # Errors
     ///
     /// - [`StorageError::Stale`] when the trainee has changed since it was found.
-    /// - [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must
-    ///   be retried later, because its date is too far ahead of the clock.
     /// - Otherwise when the database does not answer.
     pub fn erase_trainee(
         &mut self,
@@ -48,7 +46,6 @@ impl ProviderSession<'_> {
         order: &ErasureOrder,
     ) -> Result<Erasure, StorageError> {
         let erased = tombstone(trainee_id, &self.provider().ukprn, self.change_date());
-        self.take_date(erased.updated_at)?;
         if let DatabaseConnection::Sqlite(inner) = &mut *self.connection {
             // Overwrite deleted content, for as long as the connection is open.
             inner.batch_execute("PRAGMA secure_delete = ON")?;
@@ -62,8 +59,6 @@ impl ProviderSession<'_> {
         diesel::delete(links).execute(self.connection)?;
         let entries = diesel::delete(changes::table.filter(changes::trainee_key.eq(stored.key)))
             .execute(self.connection)?;
-        // On SQLite the key of this entry must be the position of the change: write it directly
-        // after the deletion.
         self.add_entry_without_fields(stored.key)?;
         self.blank_replies(&ids)?;
         self.remove_record_keys(&record_keys)?;

@@ -17,7 +17,6 @@ use stored_document::{Extra, JsonText};
 use super::columns::Derived;
 use super::schools::schools_of;
 use crate::error::StorageError;
-use crate::records::change_position::CurrentPosition;
 use crate::records::history::{NO_FIELDS, NewEntry};
 use crate::schema::{changes, trainees};
 use crate::session::ProviderSession;
@@ -27,11 +26,8 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must be
-    /// retried later, because its date is too far ahead of the clock. Otherwise when the database
-    /// does not answer.
+    /// When the database does not answer.
     pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
-        self.take_date(trainee.updated_at)?;
         // If the new record is withdrawn, the document also has the state before the withdrawal.
         let in_training = if trainee.trn.is_some() {
             State::TrnReceived
@@ -43,12 +39,13 @@ impl ProviderSession<'_> {
             ..Trainee::default()
         };
         let extra = Extra::default().after(&before, trainee, self.change_date());
+        let position = self.take_position()?;
         let row = diesel::insert_into(trainees::table)
             .values((
                 trainees::provider_id.eq(self.provider().id),
                 trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
                 trainees::revision.eq(1_i64),
-                trainees::changed_in.eq(CurrentPosition),
+                trainees::position.eq(position),
                 trainees::record.eq(JsonText::from_trainee(trainee, &extra)?),
                 Derived::from_trainee(trainee, self.today()),
             ))

@@ -55,12 +55,12 @@ impl ProviderSession<'_> {
         let name = TraineeField::provider_trainee_id.info().name;
         let found = trainees::table
             .filter(visible(self.provider().id))
-            .filter(trainees::changed_in.ge(change))
-            .filter(trainees::changed_in.gt(change).or(trainees::id.gt(key)))
-            .order((trainees::changed_in, trainees::id))
+            .filter(trainees::position.ge(change))
+            .filter(trainees::position.gt(change).or(trainees::id.gt(key)))
+            .order((trainees::position, trainees::id))
             .limit(PAGE)
             .select((
-                trainees::changed_in,
+                trainees::position,
                 trainees::id,
                 trainees::trainee_id,
                 sql::<Nullable<Text>>("record ->> ").bind::<Text, _>(name),

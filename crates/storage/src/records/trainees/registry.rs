@@ -10,8 +10,8 @@ use domain::lifecycle::{Action, State, next_state};
 use domain::values::trn::{Holder, Trn};
 
 use super::StoredTrainee;
+use crate::base::provider_lock::lock_service;
 use crate::error::{Refusal, StorageError};
-use crate::locks;
 use crate::schema::trainees;
 use crate::session::{ProviderSession, Session};
 
@@ -128,18 +128,28 @@ impl Session<'_> {
                 .load(self.connection)?,
         ))
     }
+}
+
+impl ProviderSession<'_> {
+    /// Prevents other jobs from issuing TRNs until this job has ended. Does nothing in a job that
+    /// only reads.
+    fn lock_trns(&mut self) -> Result<(), StorageError> {
+        self.lock_records()?;
+        if self.may_write() {
+            lock_service(self.connection)?;
+        }
+        Ok(())
+    }
 
     /// The trainees of all providers with this TRN, except discarded ones and the trainee with the
-    /// identifier `except`. In a job that may write, no other job can issue the TRN until this job
-    /// has ended.
+    /// identifier `except`. In a job that may write, no other job can issue a TRN until this job has
+    /// ended.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn holders_of(&mut self, trn: &Trn, except: &str) -> Result<Vec<Holder>, StorageError> {
-        if self.writes() {
-            locks::lock_trn(self.connection, trn)?;
-        }
+        self.lock_trns()?;
         let rows = trainees::table
             .filter(trainees::trn.eq(trn.as_str()))
             .filter(
@@ -167,11 +177,9 @@ impl Session<'_> {
             )
             .collect())
     }
-}
 
-impl ProviderSession<'_> {
     /// Draws an invented TRN that no trainee has or had. In a job that may write, no other job can
-    /// issue the TRN until this job has ended.
+    /// issue a TRN until this job has ended.
     ///
     /// # Errors
     ///
@@ -179,6 +187,7 @@ impl ProviderSession<'_> {
     /// - [`Refusal::NoFreeTrn`] when none of the drawn TRNs was free.
     /// - Otherwise when the database does not answer.
     pub fn draw_trn(&mut self) -> Result<Trn, StorageError> {
+        self.lock_trns()?;
         for _ in 0..DRAWS {
             let mut bytes = [0; 4];
             getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
@@ -187,10 +196,6 @@ impl ProviderSession<'_> {
             let Ok(trn) = number.to_string().parse::<Trn>() else {
                 continue;
             };
-            // Another job that may issue the TRN has locked it.
-            if self.writes() && !locks::try_lock_trn(self.connection, &trn)? {
-                continue;
-            }
             let holder = trainees::table
                 .filter(trainees::trn.eq(trn.as_str()))
                 .select(trainees::id)

@@ -9,55 +9,75 @@ use domain::Trainee;
 
 use crate::base::cause::Cause;
 use crate::error::StorageError;
-use crate::schema::{placement_schools, trainees};
+use crate::schema::{placement_schools, providers, schools, trainees};
 use crate::session::{ProviderSession, Session};
 
 /// The number of trainees that one transaction changes.
 const BATCH: i64 = 50;
 
 impl Session<'_> {
-    /// Copies the name and the postcode of a school to the placements of the next [`BATCH`]
-    /// trainees after the key `after`. Each changed trainee gets an entry in its history. Returns
-    /// the last key of the batch, or `None` after the last batch.
+    /// The keys of all providers.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must be
-    /// retried later, because its date is too far ahead of the clock. Otherwise when the database
-    /// does not answer, or a row is corrupt.
-    pub(crate) fn update_placements_of_school(
+    /// When the database does not answer.
+    pub(crate) fn provider_keys(&mut self) -> Result<Vec<i64>, StorageError> {
+        let keys = providers::table.order(providers::id).select(providers::id);
+        Ok(keys.load(self.connection)?)
+    }
+
+    /// Copies the names and postcodes of these schools to the placements of a provider's next
+    /// [`BATCH`] trainees after the key `after`. Each changed trainee gets an entry in its history.
+    /// Returns the last key of the batch, or `None` after the last batch.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub(crate) fn update_placements_of_schools(
         &mut self,
-        (school_id, name, postcode): (i64, &str, Option<&str>),
+        schools: &[i64],
+        provider: i64,
         after: Option<i64>,
         cause: Cause<'_>,
     ) -> Result<Option<i64>, StorageError> {
+        let ukprn = providers::table.find(provider).select(providers::ukprn);
+        let ukprn: String = ukprn.first(self.connection)?;
+        let Some(mut provider) = self.open_provider(&ukprn, cause)? else {
+            return Ok(None);
+        };
+        provider.lock_records()?;
         let found = placement_schools::table
             .inner_join(trainees::table)
-            .filter(placement_schools::school_id.eq(school_id))
+            .filter(placement_schools::school_id.eq_any(schools))
             .filter(placement_schools::trainee_key.gt(after.unwrap_or(i64::MIN)))
+            .filter(trainees::provider_id.eq(provider.provider().id))
             .order(placement_schools::trainee_key)
             .limit(BATCH)
             .select((placement_schools::trainee_key, trainees::trainee_id))
-            .load::<(i64, String)>(self.connection)?;
+            .distinct()
+            .load::<(i64, String)>(provider.connection)?;
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let schools = schools::table
+            .filter(schools::id.eq_any(schools))
+            .select((schools::id, (schools::name, schools::postcode)))
+            .load::<(i64, (String, Option<String>))>(provider.connection)?;
+        let schools: HashMap<i64, (String, Option<String>)> = schools.into_iter().collect();
         for (_, trainee_id) in &found {
-            let Some(mut provider) = self.open_trainee(trainee_id, cause)? else {
-                continue;
-            };
             let Some(stored) = provider.find_hidden_trainee(trainee_id)? else {
                 continue;
             };
             let now = Some(provider.change_date());
             let mut changed = stored.record.clone();
-            let of_school = changed
-                .placements
-                .iter_mut()
-                .filter(|placement| placement.school_id == Some(school_id));
-            for placement in of_school {
-                if placement.name.as_deref() != Some(name)
-                    || placement.postcode.as_deref() != postcode
-                {
-                    placement.name = Some(name.to_owned());
-                    placement.postcode = postcode.map(str::to_owned);
+            for placement in &mut changed.placements {
+                let school = placement.school_id.and_then(|id| schools.get(&id));
+                let Some((name, postcode)) = school else {
+                    continue;
+                };
+                if placement.name.as_ref() != Some(name) || placement.postcode != *postcode {
+                    placement.name = Some(name.clone());
+                    placement.postcode.clone_from(postcode);
                     placement.updated_at = now;
                     changed.updated_at = now;
                 }

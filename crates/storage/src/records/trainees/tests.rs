@@ -59,7 +59,7 @@ fn identifier_with_nul_character_finds_no_trainee() {
 fn change_is_dated_after_last_change_also_with_slow_clock() {
     let register = Register::with_provider();
     let earlier = register.write(|session| Ok(session.now())).unwrap();
-    let last_change = earlier + TimeDelta::hours(1);
+    let last_change = earlier + TimeDelta::milliseconds(900);
     let now = register.write(move |session| {
         let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
         provider.insert_trainee(&Trainee {
@@ -76,13 +76,6 @@ fn change_is_dated_after_last_change_also_with_slow_clock() {
     let (before, after) = now.unwrap();
     assert!(before < last_change);
     assert_eq!(after, last_change + TimeDelta::milliseconds(1));
-    let seen = register.read(|session| {
-        let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-        provider.find_trainee("trainee")?;
-        Ok(provider.change_date())
-    });
-    // A job that only reads needs no later date.
-    assert!(seen.unwrap() < last_change);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 use crate::testing::Register;
 
@@ -225,7 +227,7 @@ fn renaming_school_updates_concurrently_written_placement() {
         send_merged.send(merge.finish().unwrap()).unwrap();
     });
     while stored::<SchoolDetails>(&register)[0].1.name == "Ash" {
-        thread::sleep(TRANSACTION_PAUSE);
+        thread::sleep(Duration::from_millis(10));
     }
     let early = merged.recv_timeout(Duration::from_millis(300));
     go_on.send(()).unwrap();

@@ -3,13 +3,12 @@
 //!
 //! A page number counts from the beginning of a list. A changed trainee moves to the beginning and
 //! pushes other trainees over the edges of pages. A cursor therefore names the last trainee of a
-//! page, and the snapshot of the first page:
+//! page, and the last position at the time of the first page:
 //!
-//! - A trainee without changes since the snapshot keeps its place, and the client receives it
-//!   there.
-//! - A trainee with changes since the snapshot is skipped. After the end of the list, the client
-//!   receives the changed trainees in a new passage with a new snapshot. Further passages follow
-//!   until the remaining changes fit on one page.
+//! - A trainee without changes since then keeps its place, and the client receives it there.
+//! - A trainee with changes since then is skipped. After the end of the list, the client receives
+//!   the changed trainees in a new passage, up to the last position at that time. Further passages
+//!   follow until the remaining changes fit on one page.
 
 use chrono::{DateTime, NaiveDateTime};
 use database::connection::DatabaseConnection;
@@ -20,7 +19,7 @@ use super::finding::{self, Listed};
 use super::query::ProviderListing;
 use crate::error::StorageError;
 use crate::records::change_generation::Generation;
-use crate::records::change_position::{Snapshot, Standing, queue_standing};
+use crate::records::positions::Standing;
 use crate::records::trainees::TraineeDocument;
 use crate::session::ProviderSession;
 
@@ -29,8 +28,8 @@ use crate::session::ProviderSession;
 pub struct ListCursor {
     /// The generation of the positions.
     generation: Generation,
-    /// The snapshot of the first page of this passage.
-    snapshot: Snapshot,
+    /// The last position at the time of the first page of this passage.
+    until: i64,
     passage: Passage,
 }
 
@@ -43,10 +42,9 @@ enum Passage {
         updated_at: i64,
         key: i64,
     },
-    /// A later passage: the changes since the snapshot of the passage before, in the order of
-    /// changes.
+    /// A later passage: the changes since the passage before, in the order of changes.
     Changes {
-        since: Snapshot,
+        /// Position and key of the last trainee.
         position: i64,
         key: i64,
     },
@@ -64,16 +62,11 @@ pub struct CursorPage {
 impl ListCursor {
     /// A cursor of the first passage, after the last trainee of a page. Returns `None` when the
     /// trainee has no date of its last change.
-    pub(super) fn from_last_trainee(last: &Listed, standing: Standing) -> Option<Self> {
+    pub(super) fn from_last_trainee(last: &Listed, standing: &Standing) -> Option<Self> {
         let updated_at = last.updated_at?.and_utc().timestamp_millis();
-        let Standing {
-            snapshot,
-            generation,
-            ..
-        } = standing;
         Some(Self {
-            generation,
-            snapshot,
+            generation: standing.generation.clone(),
+            until: standing.position,
             passage: Passage::ProviderListing {
                 updated_at,
                 key: last.document.key,
@@ -83,20 +76,18 @@ impl ListCursor {
 }
 
 impl Passage {
-    /// A passage through the changes since a snapshot.
-    fn changes_since(since: Snapshot) -> Self {
-        Self::Changes {
-            position: since.oldest_open,
-            key: i64::MIN,
-            since,
-        }
+    /// A passage through the changes after a position.
+    fn changes_after(position: i64) -> Self {
+        // No key is greater: the passage begins with the next position.
+        let key = i64::MAX;
+        Self::Changes { position, key }
     }
 
     /// Moves the passage to the position after a trainee; without a trainee, leaves it unchanged.
     fn moved_after(self, last: Option<&Listed>) -> Self {
         let Some(Listed {
             updated_at,
-            changed_in,
+            position,
             document,
         }) = last
         else {
@@ -109,16 +100,15 @@ impl Passage {
                 updated_at: updated_at.map_or(before, |time| time.and_utc().timestamp_millis()),
                 key: document.key,
             },
-            Self::Changes { since, .. } => Self::Changes {
-                since,
-                position: *changed_in,
+            Self::Changes { .. } => Self::Changes {
+                position: *position,
                 key: document.key,
             },
         }
     }
 
     /// Loads the next trainees, up to `limit`. The result may contain trainees that have changed
-    /// since the cursor's snapshot.
+    /// since the first page of the passage.
     fn next(
         &self,
         connection: &mut DatabaseConnection,
@@ -130,11 +120,9 @@ impl Passage {
                 let place = (time_from_millis(*updated_at), *key);
                 finding::load_after(connection, list, place, limit)
             }
-            Self::Changes {
-                since,
-                position,
-                key,
-            } => finding::changed(connection, list, (since, *position, *key), limit),
+            Self::Changes { position, key } => {
+                finding::load_changes(connection, list, (*position, *key), limit)
+            }
         }
     }
 
@@ -170,35 +158,32 @@ impl ProviderSession<'_> {
         &mut self,
         listing: &Listing,
         cursor: ListCursor,
+        standing: &Standing,
     ) -> Result<Option<CursorPage>, StorageError> {
+        if !cursor.generation.is_current(&standing.generation)? {
+            return Ok(None);
+        }
         let list = ProviderListing {
             provider: self.provider().id,
             listing,
             today: self.today(),
         };
-        let standing = queue_standing(self.connection)?;
-        let listed = cursor
-            .passage
-            .next(self.connection, list, listing.per_page)?;
-        let present = standing(self.connection)?;
-        if !cursor.generation.is_current(&present.generation)? {
-            return Ok(None);
-        }
         let ListCursor {
             generation,
-            snapshot,
+            until,
             passage,
         } = cursor;
+        let listed = passage.next(self.connection, list, listing.per_page)?;
         let is_end = has_fewer(&listed, listing.per_page);
         let reached = passage.moved_after(listed.last());
         let mut shown: Vec<Listed> = listed
             .into_iter()
-            .filter(|found| snapshot.sees(found.changed_in))
+            .filter(|found| found.position <= until)
             .collect();
         if !is_end {
             let next = ListCursor {
                 generation,
-                snapshot,
+                until,
                 passage: reached,
             };
             return Ok(Some(CursorPage::new(shown, Some(next))));
@@ -207,13 +192,13 @@ impl ProviderSession<'_> {
         let room = usize::try_from(listing.per_page)
             .unwrap_or(usize::MAX)
             .saturating_sub(shown.len());
-        let changes = Passage::changes_since(snapshot);
+        let changes = Passage::changes_after(until);
         let mut changed = changes.remaining(self.connection, list, room)?;
         let fits = changed.len() <= room;
         changed.truncate(room);
         let next = ListCursor {
             generation,
-            snapshot: present.snapshot,
+            until: standing.position,
             passage: changes.moved_after(changed.last()),
         };
         shown.extend(changed);

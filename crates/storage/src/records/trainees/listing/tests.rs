@@ -24,8 +24,7 @@ use crate::store::{Store, StoreOptions};
 const UKPRN: &str = "10000001";
 const OTHER_UKPRN: &str = "10000002";
 const NOW: &str = "2026-11-02T12:00:00Z";
-/// The number of trainees. Large enough that filtered lists use both plans, and that a walk to the
-/// middle skips many days.
+/// The number of trainees.
 const TRAINEES: i64 = 8 * MAX_PER_PAGE;
 
 /// State, planned first day, teacher reference number, last change and key of a trainee.
@@ -56,12 +55,12 @@ fn crowded() -> (Database, DatabaseConnection) {
     // Awarded trainees are rare, and deferred trainees are at one end of the order.
     connection
         .batch_execute(&format!(
-            "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded,
+            "INSERT INTO trainees (provider_id, trainee_id, revision, position, academic_cycle, last_name_folded,
                  first_names_folded, email_folded, itt_start_date, trn, state, created_at, updated_at, discarded_at,
                  record)
              WITH RECURSIVE numbers AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM numbers WHERE n < {trainees})
              SELECT (SELECT id FROM providers WHERE ukprn = CASE WHEN n % 11 = 0 THEN '{OTHER_UKPRN}' ELSE '{UKPRN}' END),
-                    'T' || n, 1, CASE WHEN n % 13 = 0 THEN 2025 ELSE 2026 END, '', '', '',
+                    'T' || n, 1, n, CASE WHEN n % 13 = 0 THEN 2025 ELSE 2026 END, '', '', '',
                     CASE n % 20 WHEN 0 THEN NULL WHEN 1 THEN DATE('2027-01-04') ELSE DATE('2026-09-01') END,
                     CASE WHEN n % 7 < 2 THEN NULL ELSE '1234567' END,
                     CASE WHEN n % 250 = 0 THEN 'awarded' WHEN n < 40 THEN 'deferred' WHEN n % 17 = 0 THEN 'draft'
@@ -81,18 +80,15 @@ fn crowded() -> (Database, DatabaseConnection) {
 
 /// Reads a page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
-    let mut transaction = Transaction::new(
-        connection,
-        Access::Read,
-        JobTime::new_reading(NOW.parse().unwrap()),
-    );
+    let mut transaction =
+        Transaction::new(connection, Access::Read, JobTime::new(NOW.parse().unwrap()));
     let mut session = Session::new(&mut transaction);
-    session
+    let mut provider = session
         .open_provider(UKPRN, Cause::new("test"))
         .unwrap()
-        .unwrap()
-        .list_trainees(listing)
-        .unwrap()
+        .unwrap();
+    let standing = provider.standing().unwrap();
+    provider.list_trainees(listing, &standing).unwrap()
 }
 
 /// All visible trainees of the provider and cycle, in no particular order.
@@ -239,7 +235,7 @@ fn number_of_queries_does_not_depend_on_page_size() {
             assert!(!page(&mut connection, &listing).trainees.is_empty());
             queries.load(Ordering::Relaxed)
         });
-        // Queries for the provider, the snapshot and the count. Then one query on PostgreSQL for
+        // Queries for the provider, its standing and the count. Then one query on PostgreSQL for
         // the documents, and two on SQLite, for the keys and the documents.
         assert_eq!(taken, [connection.either(4, 5); 3], "{status:?}");
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use diesel::connection::{Instrumentation as _, InstrumentationEvent, get_default_instrumentation};
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
-use crate::connection::DatabaseConnection;
+use super::database_connection::DatabaseConnection;
 use crate::error::DatabaseError;
 
 /// The messages of failures that may end a SQLite transaction ("Response To Errors Within A
@@ -24,13 +24,13 @@ const CONDITIONS: [&str; 3] = [
 
 /// The failure that one connection encountered, if any.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     condition: Arc<OnceLock<&'static str>>,
 }
 
 impl Watch {
     /// Watches a connection until it is closed.
-    pub(super) fn new(connection: &mut DatabaseConnection) -> Self {
+    pub(crate) fn new(connection: &mut DatabaseConnection) -> Self {
         let condition = Arc::new(OnceLock::new());
         let met = Arc::clone(&condition);
         // Also forwards the events to the default listener.
@@ -43,7 +43,7 @@ impl Watch {
     }
 
     /// Fails if the connection encountered a failure that may have ended its transaction.
-    pub(super) fn require_open(&self) -> Result<(), DatabaseError> {
+    pub(crate) fn require_open(&self) -> Result<(), DatabaseError> {
         match self.condition.get() {
             Some(condition) => Err(DatabaseError::TransactionEnded { condition }),
             None => Ok(()),

@@ -1,0 +1,101 @@
+//! The locks that put the changes of one provider into their order.
+//!
+//! Each provider has a row with the position and the date of the last change of its records. A
+//! transaction that changes records locks this row first (`database::positions`): `SELECT ... FOR
+//! UPDATE` on PostgreSQL, the one writer on SQLite. What a reader has seen at a position is
+//! therefore complete up to it.
+//!
+//! A transaction that issues a teacher reference number or changes operators also locks the row of
+//! the service, after that of a provider. No transaction locks anything else.
+
+use chrono::{DateTime, Utc};
+use database::connection::fixed_expression::fixed_expressions;
+use database::connection::{DatabaseConnection, execute_deferred, static_query};
+use database::positions::{LastChange, LockedAt, PositionTable};
+use diesel::prelude::*;
+use diesel::sql_types::Timestamptz;
+use stored_document::sql_dates::Timestamp;
+
+use crate::error::{DatabaseError, StorageError};
+use crate::schema::provider_positions;
+
+/// The key of the row of the service. No provider has this key.
+const SERVICE: i64 = 0;
+
+/// Locks providers and stores their last changes.
+pub(crate) const POSITIONS: PositionTable = PositionTable { lock, store };
+
+/// Locks the row of a provider until the transaction ends. Returns its last change, and the clock of
+/// a PostgreSQL server.
+fn lock(connection: &mut DatabaseConnection, provider: i64) -> Result<LockedAt, DatabaseError> {
+    let last = (provider_positions::position, provider_positions::changed_at);
+    let row = provider_positions::table.find(provider);
+    type Last = (i64, Option<Timestamp>);
+    let found = match connection {
+        DatabaseConnection::Postgres(inner) => row
+            .select((last, ClockTimestamp))
+            .for_update()
+            .get_result::<(Last, DateTime<Utc>)>(inner)
+            .optional()?
+            .map(|(last, now)| (last, Some(now))),
+        // A transaction that writes has the only write lock of the file.
+        DatabaseConnection::Sqlite(inner) => static_query(row.select(last))
+            .get_result::<Last>(inner)
+            .optional()?
+            .map(|last| (last, None)),
+    };
+    let ((position, date), now) = found.ok_or_else(|| missing(provider))?;
+    let date = date.map(|date| date.0.and_utc());
+    Ok((LastChange { position, date }, now))
+}
+
+fixed_expressions! {
+    /// The present time of a PostgreSQL server.
+    ClockTimestamp: Timestamptz = "clock_timestamp()";
+}
+
+/// Stores the last change of a locked provider.
+fn store(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    last: LastChange,
+) -> Result<(), DatabaseError> {
+    let update = diesel::update(provider_positions::table.find(provider)).set((
+        provider_positions::position.eq(last.position),
+        provider_positions::changed_at.eq(last.date.map(|date| Timestamp(date.naive_utc()))),
+    ));
+    execute_deferred!(connection, |inner| update.execute(inner))?;
+    Ok(())
+}
+
+/// The error for a provider without a row.
+pub(crate) fn missing(provider: i64) -> DatabaseError {
+    DatabaseError::DatabaseFault(
+        format!("table provider_positions has no row for provider {provider}").into(),
+    )
+}
+
+/// Locks the row of the service until the transaction ends. Not needed on SQLite, which runs one
+/// write at a time.
+pub(crate) fn lock_service(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    let DatabaseConnection::Postgres(inner) = connection else {
+        return Ok(());
+    };
+    let row = provider_positions::table
+        .find(SERVICE)
+        .select(provider_positions::provider_id)
+        .for_update()
+        .get_result::<i64>(inner)
+        .optional()?;
+    row.map(drop).ok_or_else(|| missing(SERVICE).into())
+}
+
+/// Inserts the rows of providers that have none.
+pub(crate) fn add_missing(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    diesel::sql_query(
+        "INSERT INTO provider_positions (provider_id, position) SELECT id, 0 FROM providers \
+         WHERE id NOT IN (SELECT provider_id FROM provider_positions)",
+    )
+    .execute(connection)?;
+    Ok(())
+}
