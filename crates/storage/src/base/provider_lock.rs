@@ -99,3 +99,100 @@ pub(crate) fn add_missing(connection: &mut DatabaseConnection) -> Result<(), Sto
     .execute(connection)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use test_support::Kind;
+
+    use super::*;
+    use crate::base::cause::Cause;
+    use crate::error::Refusal;
+    use crate::session::Session;
+    use crate::testing::{Register, UKPRN};
+
+    const OTHER: &str = "10000002";
+
+    /// Registers a trainee of a provider.
+    fn add(session: &mut Session<'_>, ukprn: &str, id: &str) -> Result<(), StorageError> {
+        let mut provider = session.open_provider(ukprn, Cause::new("test"))?.unwrap();
+        let date = Some(provider.change_date());
+        provider.insert_trainee(&domain::Trainee {
+            trainee_id: Some(id.to_owned()),
+            state: Some(domain::State::SubmittedForTrn),
+            created_at: date,
+            updated_at: date,
+            ..domain::Trainee::default()
+        })
+    }
+
+    /// The position of a provider.
+    fn position(register: &Register, ukprn: &'static str) -> i64 {
+        let standing = register.read(|session| {
+            let mut provider = session.open_provider(ukprn, Cause::new("test"))?.unwrap();
+            provider.standing()
+        });
+        standing.unwrap().position
+    }
+
+    fn two_providers() -> Register {
+        let register = Register::with_provider();
+        let add = |session: &mut Session<'_>| session.add_provider(OTHER, "Brackwater College");
+        register.write(add).unwrap();
+        register
+    }
+
+    #[test]
+    fn each_kept_change_takes_the_next_position_of_its_provider() {
+        let register = two_providers();
+        assert_eq!(position(&register, UKPRN), 0);
+        let both = |session: &mut Session<'_>| {
+            add(session, UKPRN, "one")?;
+            add(session, UKPRN, "two")
+        };
+        register.write(both).unwrap();
+        let refused = register.write(|session| {
+            add(session, UKPRN, "refused")?;
+            Err::<(), _>(Refusal::UnknownProvider.into())
+        });
+        refused.unwrap_err();
+        register
+            .write(|session| add(session, OTHER, "other"))
+            .unwrap();
+        // Another process continues after the committed changes.
+        let other = register.another_store();
+        other
+            .write_blocking(|session| add(session, UKPRN, "three"))
+            .unwrap();
+        assert_eq!(position(&register, UKPRN), 3);
+        assert_eq!(position(&register, OTHER), 1);
+    }
+
+    #[test]
+    fn job_that_reads_cannot_change_records() {
+        let register = two_providers();
+        let refused = register.read(|session| add(session, UKPRN, "one"));
+        let Err(StorageError::Database(DatabaseError::ProviderNotLocked)) = refused else {
+            panic!("{refused:?}")
+        };
+    }
+
+    #[test]
+    fn job_that_changes_records_of_two_providers_fails_on_postgresql() {
+        let register = two_providers();
+        let both = register.write(|session| {
+            add(session, UKPRN, "one")?;
+            add(session, OTHER, "two")
+        });
+        match Kind::from_environment() {
+            Kind::Postgres => assert!(
+                matches!(
+                    both,
+                    Err(StorageError::Database(DatabaseError::SecondProvider))
+                ),
+                "{both:?}"
+            ),
+            // SQLite has one lock for all providers.
+            Kind::Sqlite => both.unwrap(),
+        }
+    }
+}

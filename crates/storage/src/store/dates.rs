@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::listing::{DEFAULT_PER_PAGE, Listing, Order};
 use domain::{State, Trainee};
-use test_support::Kind;
 
 use crate::accounts::tokens::NewToken;
 use crate::base::cause::Cause;
@@ -315,11 +314,8 @@ fn token_expiry_follows_the_clock_also_after_a_jump() {
 }
 
 #[test]
-fn sqlite_processes_date_changes_after_committed_changes() {
+fn processes_date_changes_after_committed_changes() {
     let register = register_with_trainees(2);
-    if Kind::from_environment() != Kind::Sqlite {
-        return;
-    }
     let before = register.write(|session| change(session, "0")).unwrap();
     register.clock.advance(-TimeDelta::milliseconds(500));
     let other = register.another_store();

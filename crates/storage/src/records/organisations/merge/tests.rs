@@ -174,6 +174,54 @@ fn renaming_school_updates_its_placements_with_date_and_history_entry() {
 }
 
 #[test]
+fn next_import_completes_an_interrupted_one() {
+    use domain::{Placement, State, Trainee};
+
+    use crate::testing::UKPRN;
+
+    let register = Register::with_provider();
+    merge(&register, &[school(1, "Ash")]);
+    let add = |session: &mut Session<'_>| {
+        let now = Some(session.now());
+        let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
+        let placement = Placement {
+            placement_id: Some("placement".to_owned()),
+            name: Some("Ash".to_owned()),
+            school_id: Some(1),
+            created_at: now,
+            updated_at: now,
+            ..Placement::default()
+        };
+        provider.insert_trainee(&Trainee {
+            trainee_id: Some("trainee".to_owned()),
+            state: Some(State::SubmittedForTrn),
+            placements: vec![placement],
+            created_at: now,
+            updated_at: now,
+            ..Trainee::default()
+        })
+    };
+    register.write(add).unwrap();
+    // The import was interrupted after the change of the school.
+    let change = |session: &mut Session<'_>| {
+        SchoolDetails::set_due(session, &[1])?;
+        school(1, "Ashes").replace(1, session)
+    };
+    register.write(change).unwrap();
+    merge(&register, &[school(1, "Ashes")]);
+    let found = register.read(|session| {
+        let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
+        Ok((
+            provider.find_trainee("trainee")?,
+            SchoolDetails::due(session)?,
+        ))
+    });
+    let (found, due) = found.unwrap();
+    let name = found.unwrap().record.placements.remove(0).name;
+    assert_eq!((name.as_deref(), due.as_slice()), (Some("Ashes"), &[][..]));
+}
+
+#[test]
 fn renaming_school_updates_concurrently_written_placement() {
     use std::sync::mpsc;
 
