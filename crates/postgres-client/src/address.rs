@@ -5,12 +5,12 @@
 //! connection and does not answer. This module therefore reads these parameters itself and gives
 //! each host its own configuration.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{env, fmt};
 
 use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
@@ -18,7 +18,6 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::ConnectError;
-use crate::password;
 use crate::tls::{self, Files, Verification};
 
 /// The folder with the Unix socket of a local server.
@@ -89,7 +88,6 @@ struct Own {
     verification: Verification,
     files: Files,
     tcp_user_timeout: Option<Duration>,
-    passfile: Option<PathBuf>,
     requires_writable: bool,
 }
 
@@ -187,7 +185,6 @@ fn take_own_parameters(url: &str) -> Result<(Own, String), String> {
             "sslrootcert" => own.files.root = Some(value.into_owned()),
             "sslcert" => own.files.certificate = Some(value.into_owned()),
             "sslkey" => own.files.key = Some(value.into_owned()),
-            "passfile" => own.passfile = Some(PathBuf::from(value.as_ref())),
             "tcp_user_timeout" => {
                 own.tcp_user_timeout =
                     Some(Duration::from_millis(value.parse().map_err(|_| invalid())?));
@@ -304,15 +301,9 @@ fn host_address(
     if let Some(database) = all.get_dbname() {
         config.dbname(database);
     }
-    let wanted = password::Wanted {
-        host: if is_socket { "localhost" } else { &name },
-        port,
-        database: all.get_dbname().or(all.get_user()).unwrap_or_default(),
-        user: config.get_user().unwrap_or_default(),
-    };
+    // The password of the address, otherwise that of the environment.
     let given = all.get_password().map(<[u8]>::to_vec);
-    let password =
-        given.or_else(|| password::find(own.passfile.as_deref(), &wanted).map(String::into_bytes));
+    let password = given.or_else(|| env::var("PGPASSWORD").ok().map(String::into_bytes));
     if let Some(password) = password {
         config.password(password);
     }

@@ -38,7 +38,6 @@ mod commit;
 mod connect;
 mod connection;
 mod error;
-mod password;
 mod row;
 mod statements;
 mod tls;
