@@ -27,8 +27,8 @@ pub struct StoreOptions {
     /// The most jobs that wait to read, and the most that wait to write. Further jobs are rejected
     /// at once.
     pub queue: usize,
-    /// The most writes that share a commit, at least one. PostgreSQL is slower with more than 64. Limits how long the first of
-    /// them waits for the last.
+    /// The most writes that share a commit, at least one. Limits how long the first of them waits
+    /// for the last.
     pub group: usize,
     /// The clock of the jobs.
     pub clock: Clock,
