@@ -23,8 +23,8 @@ pub struct VisibleTrainees {
 }
 
 impl ProviderSession<'_> {
-    /// Up to `limit` visible trainees of the provider, those of the latest cycle first, and of these
-    /// the ones that changed last. A job that may write locks the provider until it has ended. Call
+    /// Up to `limit` visible trainees of the provider, the oldest first: by cycle, then by their
+    /// last change. A job that may write locks the provider until it has ended. Call
     /// [`ProviderSession::come_after_change`] before changing each of them.
     ///
     /// # Errors
@@ -37,11 +37,7 @@ impl ProviderSession<'_> {
             .filter(trainees::academic_cycle.ge(FIRST_YEAR));
         let total: i64 = all.count().get_result(self.connection)?;
         let found = all
-            .order((
-                trainees::academic_cycle.desc(),
-                trainees::updated_at.desc(),
-                trainees::id.desc(),
-            ))
+            .order((trainees::academic_cycle, trainees::updated_at, trainees::id))
             .limit(limit)
             .select(TRAINEE_ROW);
         let rows = with_inner!(self.connection, |inner| found.load::<TraineeRow>(inner))?;
@@ -133,8 +129,8 @@ mod tests {
             assert_eq!(register.read(read).unwrap(), locked);
             locked
         };
-        assert_eq!(found(10), ("three two one".to_owned(), 0));
-        assert_eq!(found(2), ("three two".to_owned(), 1));
-        assert_eq!(found(1), ("three".to_owned(), 2));
+        assert_eq!(found(10), ("one two three".to_owned(), 0));
+        assert_eq!(found(2), ("one two".to_owned(), 1));
+        assert_eq!(found(1), ("one".to_owned(), 2));
     }
 }
