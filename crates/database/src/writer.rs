@@ -210,8 +210,12 @@ impl WriterThread {
             let first = group.pop().map(|begun| begun.queued);
             let first = first.or_else(|| self.queue.take(writer, true).map(|(next, _)| next));
             if let Some(queued) = first {
-                let decision = queued.runs.decide(Access::Write, Some(&cause));
-                self.run_again_or(writer, queued, decision, last_run, Err(cause));
+                // The depth is also off after a lost connection, which the job has reported.
+                let is_depth = matches!(cause, DatabaseError::TransactionDepth);
+                let failure = queued.job.failure().filter(|_| is_depth);
+                let decision = queued.runs.decide(Access::Write, failure.or(Some(&cause)));
+                let outcome = failure.map_or(Err(cause), |_| Ok(()));
+                self.run_again_or(writer, queued, decision, last_run, outcome);
             }
         }
     }

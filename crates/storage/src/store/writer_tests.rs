@@ -491,6 +491,36 @@ fn writers_of_other_providers_run_at_the_same_time() {
 }
 
 #[test]
+fn job_that_lost_its_connection_runs_again() {
+    if Kind::from_environment() != Kind::Postgres {
+        return;
+    }
+    for neighbours in [false, true] {
+        let register = Register::new();
+        let hold = neighbours.then(|| Hold::new(&register.store));
+        let mut runs = 0;
+        let lost = queue(&register.store, move |session| {
+            runs += 1;
+            add(1)(session)?;
+            if runs == 1 {
+                session
+                    .connection
+                    .batch_execute("SELECT pg_terminate_backend(pg_backend_pid())")?;
+            }
+            Ok(runs)
+        });
+        let after = neighbours.then(|| queue(&register.store, add(2)));
+        if let Some(hold) = hold {
+            hold.release().unwrap();
+        }
+        assert_eq!(lost.answer().unwrap(), 2, "neighbours: {neighbours}");
+        if let Some(after) = after {
+            after.answer().unwrap();
+        }
+    }
+}
+
+#[test]
 fn job_waiting_too_long_for_its_writer_is_busy() {
     let register = Register::new();
     let store = Store::open(
