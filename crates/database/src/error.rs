@@ -131,7 +131,7 @@ pub enum DatabaseError {
     /// The path of a SQLite database is a folder.
     #[error("{} is a folder: name the file of the database in --database-url, such as sqlite://{}", .0.display(), .0.join("register.db").display())]
     IsFolder(PathBuf),
-    /// The write thread cannot be started.
+    /// A thread that writes cannot be started.
     #[error("writer thread cannot be started")]
     Thread(#[source] std::io::Error),
     /// The job panicked. None of its changes was kept.

@@ -52,13 +52,13 @@ pub fn describe() {
     describe_histogram!(
         WRITER_WAIT,
         Unit::Seconds,
-        "Time from the arrival of a write to its begin: the wait for earlier writes of its provider and for the lock."
+        "Time from the arrival of a write to its start: the wait for earlier writes of its provider and for the lock."
     );
     describe_histogram!(GROUP_SIZE, Unit::Count, "Writes in one commit.");
     describe_histogram!(
         GROUP_DURATION,
         Unit::Seconds,
-        "Time from the begin of a transaction of writes to its end."
+        "Time from the start of a transaction of writes to its end."
     );
     describe_gauge!(QUEUE_LENGTH, Unit::Count, "Jobs that wait to be begun.");
     describe_gauge!(
@@ -116,7 +116,7 @@ impl StoreMetrics {
         }
     }
 
-    /// Records the begin of a write that arrived at this time.
+    /// Records the start of a write that arrived at this time.
     pub(crate) fn job_begun(&self, arrived: Instant) {
         self.writer_wait.record(arrived.elapsed());
     }

@@ -35,8 +35,8 @@ pub struct WriterStats {
     pub groups: u64,
     /// Jobs of these commits, including refused jobs that shared a commit.
     pub jobs: u64,
-    /// Transactions of several jobs that were lost before their commit. Each job then ran in a
-    /// transaction of its own.
+    /// Transactions of several jobs that were lost before their commit. Each job then ran
+    /// alone.
     pub groups_undone: u64,
     /// Jobs that collided with others on PostgreSQL and were run again.
     pub collisions: u64,

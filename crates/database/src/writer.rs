@@ -1,7 +1,7 @@
 //! Runs the jobs that write: one after the other for each writer, and many with one commit.
 //!
 //! A SQLite database has one writer, because SQLite allows one at a time. On PostgreSQL each
-//! provider has one, and a job that changes no provider's records has a writer of its own. The
+//! provider has one, and a job that changes no provider's records has its own writer. The
 //! threads, one for each connection that writes, take turns to serve the writers that have jobs.
 //!
 //! In a turn, a thread runs the waiting jobs in one transaction, each in a savepoint, and commits
@@ -10,7 +10,7 @@
 //! behind it needs no savepoint.
 //!
 //! The threads do not trust jobs. If a transaction is lost before its commit, each of its jobs runs
-//! again in a transaction of its own. A job that panicked fails. If the outcome of the commit is
+//! again, alone in a transaction. A job that panicked fails. If the outcome of the commit is
 //! unknown, each job of the transaction gets that error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

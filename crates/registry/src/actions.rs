@@ -230,8 +230,8 @@ fn find_trainee(
     Ok(trainee)
 }
 
-/// Finds a trainee, calls `decide`, and saves a change. Finding the trainee locks the provider, and sets the
-/// date of changes after the trainee's last change. So `decide` must not run earlier.
+/// Finds a trainee, calls `decide`, and saves a change. Finding the trainee locks the provider, and
+/// sets the date of changes after the trainee's last change. So `decide` must not run earlier.
 fn apply(
     session: &mut Session<'_>,
     trainee_id: &str,

@@ -88,7 +88,7 @@ impl DatabaseConnection {
     /// Opens the savepoint of the job with this number in the transaction. diesel counts it.
     ///
     /// The statement is prepared on SQLite, and deferred on PostgreSQL. There each savepoint has a
-    /// name of its own: if a deferred statement of an earlier job has failed, the savepoint does not
+    /// different name: if a deferred statement of an earlier job has failed, the savepoint does not
     /// exist, and a rollback to it must not find an earlier one.
     pub(crate) fn open_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
         match self {

@@ -15,7 +15,7 @@ use crate::jobs::transaction::Transaction;
 /// The total times of the jobs of one request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobTimes {
-    /// How long jobs waited: for a permit, a connection or the write thread, and before further
+    /// How long jobs waited: for a permit, a connection or their writer, and before further
     /// runs.
     pub wait: Duration,
     /// How long jobs ran, from their first statement to the end of their transaction.

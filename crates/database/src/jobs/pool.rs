@@ -1,6 +1,5 @@
-//! Runs jobs concurrently, each on a connection of the pool and in one transaction.
-//!
-//! Used for reading on both databases, and for writing on PostgreSQL.
+//! Runs jobs that read concurrently, each on a connection of the pool and in one transaction. A
+//! second pool has the connections of the writers (`writer.rs`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -274,10 +273,7 @@ impl JobPool {
         let connection = &mut pooled.connection;
         let begun = Instant::now();
         timer.begin_run();
-        connection.set_deadline(deadline.map(|deadline| match access {
-            Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
-            Access::Write => deadline,
-        }));
+        connection.set_deadline(deadline.map(|deadline| deadline.min(begun + READ_TIME)));
         let mut timed_job = |transaction: &mut Transaction<'_>| timer.run(transaction, &mut *job);
         let answer = catch_unwind(AssertUnwindSafe(|| {
             self.run_job(connection, access, &mut timed_job)

@@ -43,7 +43,7 @@ pub(crate) struct QueuedJob {
     /// When the job fails unless it has begun.
     patience_end: Instant,
     pub(crate) runs: RerunBudget,
-    /// Whether the job runs in a transaction of its own, because an earlier transaction was lost.
+    /// Whether the job runs alone in its transaction, because an earlier transaction was lost.
     pub(crate) runs_alone: bool,
 }
 
@@ -84,7 +84,7 @@ impl WriteQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job that changes records of `provider`. `writer` is `None` for a writer of its own.
+    /// Adds a job that changes records of `provider`. `writer` is `None` for its own writer.
     /// Returns the writer and the number of the job.
     ///
     /// # Errors

@@ -40,10 +40,10 @@ struct Hold {
 
 impl Hold {
     fn new(store: &Store) -> Self {
-        Self::from_first_job(store, PROVIDER)
+        Self::with_provider(store, PROVIDER)
     }
 
-    fn from_first_job(store: &Store, provider: i64) -> Self {
+    fn with_provider(store: &Store, provider: i64) -> Self {
         let (started, wait_for_start) = mpsc::channel();
         let (release, wait_for_release) = mpsc::channel();
         let held = queue_for(store, provider, move |_| {
@@ -614,7 +614,7 @@ fn same_person_twice_in_transaction_is_registered_once() {
     let register = Register::with_provider();
     // The key of the first provider.
     let provider = 1;
-    let hold = Hold::from_first_job(&register.store, provider);
+    let hold = Hold::with_provider(&register.store, provider);
     let writes = [("a", "Ash"), ("b", "ASH"), ("c", "Birch")].map(|(id, name)| {
         queue_for(&register.store, provider, move |session| {
             let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();

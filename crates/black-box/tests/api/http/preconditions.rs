@@ -121,7 +121,7 @@ fn unchanged_lists_and_changes_are_not_sent_again() {
             let other = api.request("GET", path).header("If-None-Match", OTHER);
             other.send().is(200);
         }
-        // Another query, page and version have tags of their own, and so has another provider.
+        // Each query and page has another tag.
         let distinct: std::collections::BTreeSet<_> = tags.iter().collect();
         assert_eq!(distinct.len(), tags.len());
         // A refused write changes no tag; a change of any record changes all.
