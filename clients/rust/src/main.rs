@@ -155,6 +155,7 @@ async fn main() -> anyhow::Result<()> {
                 None,
                 None,
                 None,
+                None,
             )
             .await?;
         cursor = next_cursor(page.headers())?;
@@ -269,7 +270,7 @@ async fn changes(
     let mut changed = Vec::new();
     loop {
         let page = client
-            .list_changes(after.as_deref(), Some(2.try_into()?), None)
+            .list_changes(after.as_deref(), Some(2.try_into()?), None, None)
             .await?
             .into_inner();
         changed.extend(page.data);

@@ -85,7 +85,7 @@ impl DatabaseConnection {
     ///
     /// On PostgreSQL, BEGIN is sent together with the next statement, which reports a failure of
     /// BEGIN. Exception: BEGIN of a writing transaction waits for its answer if statements behind a
-    /// failed BEGIN could write ([`PostgresConnection::begin_writing`]).
+    /// failed BEGIN could write ([`PostgresConnection::before_writes`]).
     pub fn begin(&mut self, access: Access) -> Result<(), DieselError> {
         match (self, access) {
             (Self::Postgres(_), Access::LookUp) => Ok(()),
@@ -93,7 +93,7 @@ impl DatabaseConnection {
                 inner.deferring(|inner| begin_on_postgres(inner, "REPEATABLE READ READ ONLY"))
             }
             (Self::Postgres(inner), Access::Write) => {
-                inner.begin_writing(|inner| begin_on_postgres(inner, "READ COMMITTED READ WRITE"))
+                inner.before_writes(|inner| begin_on_postgres(inner, "READ COMMITTED READ WRITE"))
             }
             (Self::Sqlite(inner), Access::LookUp | Access::Read) => {
                 AnsiTransactionManager::begin_transaction_sql(inner, "BEGIN")

@@ -7,7 +7,8 @@
 //! - BEGIN of a writing transaction is pipelined only if the server refuses all writes outside
 //!   transactions that were begun with `READ WRITE`
 //!   ([`crate::Session::writes_only_in_transactions`]). Otherwise, and always behind a pooler, the
-//!   connection waits for the answer to BEGIN ([`PostgresConnection::begin_writing`]).
+//!   connection waits for the answer to BEGIN ([`PostgresConnection::before_writes`]). The same holds
+//!   for each statement that fails if the transaction has ended unseen.
 //! - If BEGIN fails, its error is reported, not the results of later statements.
 //! - If a deferred BEGIN, COMMIT or ROLLBACK fails, the connection is closed, because the state of
 //!   its transaction is unknown.
@@ -156,8 +157,8 @@ impl PostgresConnection {
         outcome
     }
 
-    /// Begins a writing transaction with the statements of `send`. The last one must be a BEGIN
-    /// with `READ WRITE`.
+    /// Sends statements that must succeed before a statement may write: a BEGIN with `READ WRITE`,
+    /// or one that fails outside a transaction.
     ///
     /// The statements are deferred if the server refuses writes outside such transactions.
     /// Otherwise this waits for their answer, and a failure closes the connection.
@@ -165,7 +166,7 @@ impl PostgresConnection {
     /// # Errors
     ///
     /// The errors of `send`.
-    pub fn begin_writing<T>(
+    pub fn before_writes<T>(
         &mut self,
         send: impl FnOnce(&mut Self) -> QueryResult<T>,
     ) -> QueryResult<T> {

@@ -191,7 +191,7 @@ mod client {
             let begin = |connection: &mut PostgresConnection, mode: &str| {
                 let sql = format!("BEGIN ISOLATION LEVEL {mode}");
                 connection
-                    .begin_writing(|connection| {
+                    .before_writes(|connection| {
                         AnsiTransactionManager::begin_transaction_sql(connection, &sql)
                     })
                     .and_then(|()| sql_query("INSERT INTO t VALUES (1)").execute(connection))

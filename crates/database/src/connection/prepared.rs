@@ -111,13 +111,14 @@ impl DatabaseConnection {
         }
     }
 
-    /// Releases the savepoint and keeps its changes. The statement is deferred on PostgreSQL: if a
-    /// deferred statement behind the savepoint fails, a later statement reports it and the
-    /// transaction is lost.
+    /// Releases the savepoint and keeps its changes. On PostgreSQL the statement is deferred
+    /// where that is safe ([`postgres_client::PostgresConnection::before_writes`]): it fails if the job has ended the
+    /// transaction, and the next job must not write then.
     pub(crate) fn release_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
         match self {
-            Self::Postgres(inner) => inner
-                .deferring(|inner| inner.batch_execute(&format!("RELEASE SAVEPOINT job_{job}")))?,
+            Self::Postgres(inner) => inner.before_writes(|inner| {
+                inner.batch_execute(&format!("RELEASE SAVEPOINT job_{job}"))
+            })?,
             Self::Sqlite(inner) => drop(ReleaseSavepoint.execute(inner)?),
         }
         self.change_depth(TransactionDepthChange::DecreaseDepth)

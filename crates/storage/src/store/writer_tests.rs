@@ -374,7 +374,10 @@ fn job_breaking_the_transaction_fails_alone() {
         let register = register();
         let before = register.store.writer_stats();
         let [held, first, broken, last] = run_between_neighbours(&register, culprit);
-        assert!(held.is_ok() && first.is_ok() && last.is_ok(), "{case}");
+        assert!(
+            held.is_ok() && first.is_ok() && last.is_ok(),
+            "{case}: {held:?}, {first:?}, {last:?}"
+        );
         let has_panicked = matches!(
             broken,
             Err(StorageError::Database(DatabaseError::JobPanicked))
