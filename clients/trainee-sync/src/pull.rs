@@ -30,12 +30,11 @@ pub(crate) struct Pulled {
 
 /// Brings the copy up to date.
 pub(crate) fn pull(connection: &mut Connection, page_size: usize) -> Result<Pulled> {
-    let mut pulled = Pulled::default();
-    let mut beginnings = 0;
-    while !step(connection, page_size, None, &mut pulled, &mut beginnings)? {}
+    let mut steps = Steps::new(page_size, None);
+    while !steps.step(connection)? {}
     write_files(connection)?;
     connection.progress.clear();
-    Ok(pulled)
+    Ok(steps.pulled)
 }
 
 /// Brings the copy up to date, and keeps it so until the program is ended. It can be killed at any
@@ -45,64 +44,90 @@ pub(crate) fn follow(connection: &mut Connection, page_size: usize) -> Result<Pu
     connection
         .progress
         .say("following the changes; end with Ctrl-C");
+    let mut steps = Steps::new(page_size, Some(WAIT_SECS));
     loop {
-        let (mut pulled, mut beginnings, begun) = (Pulled::default(), 0, Instant::now());
-        while !step(
-            connection,
-            page_size,
-            Some(WAIT_SECS),
-            &mut pulled,
-            &mut beginnings,
-        )? {}
+        let begun = Instant::now();
+        (steps.pulled, steps.beginnings) = (Pulled::default(), 0);
+        while !steps.step(connection)? {}
         write_files(connection)?;
+        let Pulled { stored, removed } = steps.pulled;
         // Where too many wait already, the register answers at once that there is nothing.
-        if pulled.stored + pulled.removed == 0 && begun.elapsed() < PAUSE {
+        if stored + removed == 0 && begun.elapsed() < PAUSE {
             thread::sleep(PAUSE);
         }
     }
 }
 
-/// One request. Returns whether the copy is up to date.
-fn step(
-    connection: &mut Connection,
+/// The requests that bring a copy up to date.
+struct Steps {
     page_size: usize,
+    /// How long a request waits for a change, in seconds.
     wait: Option<u64>,
-    pulled: &mut Pulled,
-    beginnings: &mut usize,
-) -> Result<bool> {
-    let after = connection.store.cursor()?;
-    let page = match connection
-        .register()
-        .changes(after.as_deref(), page_size, wait)?
-    {
-        Followed::Page(page) => page,
-        Followed::CursorIsVoid => {
-            *beginnings += 1;
-            if *beginnings > MOST_BEGINNINGS {
-                bail!(
-                    "the register refuses its own cursors; inform the operator, and pull again later"
-                );
-            }
-            connection.progress.say(
-                "the register was restored or moved since the last pull: the copy begins again",
-            );
-            connection.store.begin_again()?;
-            return Ok(false);
+    pulled: Pulled,
+    beginnings: usize,
+    /// The cursor and the entity tag of the last page, if the page was empty.
+    known: Option<(String, String)>,
+}
+
+impl Steps {
+    fn new(page_size: usize, wait: Option<u64>) -> Self {
+        Self {
+            page_size,
+            wait,
+            pulled: Pulled::default(),
+            beginnings: 0,
+            known: None,
         }
-    };
-    let applied = connection.store.apply(&page)?;
-    pulled.stored += applied.stored;
-    pulled.removed += applied.removed;
-    if !page.data.is_empty() {
-        let requests = connection.client.count();
-        connection.progress.show(
-            "changes stored",
-            pulled.stored + pulled.removed,
-            None,
-            requests,
-        );
     }
-    Ok(!page.meta.has_more)
+
+    /// One request. Returns whether the copy is up to date.
+    fn step(&mut self, connection: &mut Connection) -> Result<bool> {
+        let after = connection.store.cursor()?;
+        let known = self.known.as_ref();
+        let known = known.filter(|(cursor, _)| after.as_ref() == Some(cursor));
+        let followed = connection.register().changes(
+            after.as_deref(),
+            self.page_size,
+            self.wait,
+            known.map(|(_, etag)| etag.as_str()),
+        )?;
+        let page = match followed {
+            Followed::Page(page) => page,
+            Followed::Unchanged => return Ok(true),
+            Followed::CursorIsVoid => {
+                self.begin_again(connection)?;
+                return Ok(false);
+            }
+        };
+        let applied = connection.store.apply(&page)?;
+        self.pulled.stored += applied.stored;
+        self.pulled.removed += applied.removed;
+        if !page.data.is_empty() {
+            let requests = connection.client.count();
+            let stored = self.pulled.stored + self.pulled.removed;
+            connection
+                .progress
+                .show("changes stored", stored, None, requests);
+        }
+        let is_same = after.as_ref() == Some(&page.meta.after);
+        let etag = page.etag.filter(|_| is_same);
+        self.known = etag.map(|etag| (page.meta.after, etag));
+        Ok(!page.meta.has_more)
+    }
+
+    /// Discards the copy, unless the register refuses its own cursors.
+    fn begin_again(&mut self, connection: &mut Connection) -> Result<()> {
+        self.beginnings += 1;
+        if self.beginnings > MOST_BEGINNINGS {
+            bail!(
+                "the register refuses its own cursors; inform the operator, and pull again later"
+            );
+        }
+        connection
+            .progress
+            .say("the register was restored or moved since the last pull: the copy begins again");
+        connection.store.begin_again()
+    }
 }
 
 fn write_files(connection: &Connection) -> Result<()> {

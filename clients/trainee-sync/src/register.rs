@@ -26,6 +26,8 @@ pub(crate) struct Account {
 pub(crate) struct Changes {
     pub(crate) data: Vec<Change>,
     pub(crate) meta: ChangesMeta,
+    #[serde(skip)]
+    pub(crate) etag: Option<String>,
 }
 
 /// A trainee that changed, or was removed.
@@ -47,6 +49,8 @@ pub(crate) struct ChangesMeta {
 #[derive(Debug)]
 pub(crate) enum Followed {
     Page(Changes),
+    /// Nothing has changed since the page with this entity tag.
+    Unchanged,
     /// The register was restored or moved since the cursor was given out, or does not know it:
     /// begin again.
     CursorIsVoid,
@@ -88,12 +92,14 @@ impl Register<'_> {
     }
 
     /// `GET /changes`: those after the cursor, or all trainees without one. With `wait`, in
-    /// seconds, the request waits where there are none.
+    /// seconds, the request waits where there are none. `known` is the entity tag of an earlier
+    /// page after the same cursor.
     pub(crate) fn changes(
         &self,
         after: Option<&str>,
         limit: usize,
         wait: Option<u64>,
+        known: Option<&str>,
     ) -> Result<Followed> {
         let after_parameter = after
             .map(|after| format!("&after={after}"))
@@ -103,14 +109,20 @@ impl Register<'_> {
         if let Some(wait) = wait {
             request = request.header("Prefer", format!("wait={wait}"));
         }
+        if let Some(known) = known {
+            request = request.header("If-None-Match", known);
+        }
         let reply = self.client.send(&request)?;
         match reply.status {
             200 => {
-                let page = Changes::deserialize(reply.body);
-                Ok(Followed::Page(page.context(
-                    "the register answered with something other than changes",
-                )?))
+                let page = Changes::deserialize(reply.body)
+                    .context("the register answered with something other than changes")?;
+                Ok(Followed::Page(Changes {
+                    etag: reply.etag,
+                    ..page
+                }))
             }
+            304 if known.is_some() => Ok(Followed::Unchanged),
             // The end of a version is a 410 too, with a link to the one to use.
             410 if after.is_some() && !reply.has_link => Ok(Followed::CursorIsVoid),
             422 if after.is_some() && !at(at(&reply.body, "errors"), "after").is_null() => {

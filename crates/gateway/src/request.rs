@@ -5,7 +5,7 @@
 //! with another job.
 
 use std::ops::Deref;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use actix_web::HttpRequest;
@@ -33,6 +33,7 @@ use storage::base::cause::Cause;
 use storage::base::token::{Environment, TokenDigest};
 use storage::identifiers::Identifiers;
 use storage::records::positions::Standing;
+use storage::records::trainees::ListTotals;
 use usage::observation::Observer;
 use usage::recorder::UsageRecorder;
 
@@ -89,6 +90,8 @@ pub struct ApiRequest {
     pub rendered_lists: RenderedLists,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
+    /// The totals of lists.
+    pub list_totals: Arc<ListTotals>,
     /// Makes the digests of idempotency keys.
     pub key_digests: KeyDigests,
     /// How long the client prefers to wait for changes.
@@ -169,6 +172,7 @@ impl ApiRequest {
             lists,
             rendered_lists: state.rendered_lists.clone(),
             cursors: state.cursors.clone(),
+            list_totals: Arc::clone(&state.list_totals),
             key_digests: state.key_digests.clone(),
             wait,
             identity: Identity::Token(token),
@@ -273,6 +277,7 @@ impl ApiRequest {
             lists: state.lists,
             rendered_lists: state.rendered_lists.clone(),
             cursors: state.cursors.clone(),
+            list_totals: Arc::clone(&state.list_totals),
             key_digests: state.key_digests.clone(),
             wait: None,
             identity,

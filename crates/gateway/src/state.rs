@@ -2,6 +2,7 @@
 //! caches.
 
 use std::fmt;
+use std::sync::Arc;
 
 use adapter_kit::Versions;
 use domain::Lists;
@@ -15,6 +16,7 @@ use http_kit::requests::client_address::TrustedProxies;
 use http_kit::responses::response_stream::ResponseSender;
 use http_kit::responses::shared_content::SharedContentCache;
 use storage::base::token::Environment;
+use storage::records::trainees::ListTotals;
 use storage::store::Store;
 use usage::counts::Usage;
 use usage::request_log::RequestLog;
@@ -41,6 +43,8 @@ pub struct GatewayState {
     pub environment: Environment,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
+    /// The totals of lists.
+    pub list_totals: Arc<ListTotals>,
     /// Makes the digests of idempotency keys.
     pub key_digests: KeyDigests,
     /// The requests that wait for changes.
@@ -79,6 +83,7 @@ impl GatewayState {
             rendered_lists: RenderedLists::new(Lists::embedded(), versions::all()),
             environment,
             cursors: CursorKey::generate(),
+            list_totals: Arc::default(),
             key_digests: KeyDigests::with_random_secret(),
             long_polls: LongPolls::new(Limits::default().max_connections.get()),
             admission: Admission::default(),

@@ -120,11 +120,6 @@ pub enum StorageError {
     #[error(transparent)]
     Refused(#[from] Refusal),
 
-    // The caller can act.
-    /// Another request changed the record after the job read it.
-    #[error("record was changed by another request")]
-    Stale,
-
     // The developers can act: these are defects.
     /// A stored row has a value that this program never writes.
     #[error("row {id} of table {table} is corrupt")]
@@ -193,7 +188,6 @@ impl StorageError {
             | Self::UnfinishedCopy
             | Self::NoRandomness(_)
             | Self::Refused(_)
-            | Self::Stale
             | Self::CorruptRow { .. }
             | Self::CorruptSetting { .. }
             | Self::SandboxOrganisations(_) => false,

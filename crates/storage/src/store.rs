@@ -36,10 +36,6 @@ pub struct Store {
     pub(crate) database: Database,
 }
 
-/// The failure of a job whose data was changed after the job had read it: the job runs again, like
-/// after a collision.
-static STALE: DatabaseError = DatabaseError::Collided;
-
 /// Wraps the error of a job over a session for the database crate.
 struct SessionError<E>(E);
 
@@ -53,7 +49,6 @@ impl<E: JobError> database::error::JobError for SessionError<E> {
     fn database_error(&self) -> Option<&DatabaseError> {
         match self.0.storage_error() {
             Some(StorageError::Database(error)) => Some(error),
-            Some(StorageError::Stale) => Some(&STALE),
             Some(_) | None => None,
         }
     }

@@ -109,7 +109,7 @@ fn numbered_page(
     standing: &Standing,
 ) -> Result<ApiResponse, ApiError> {
     let listing = &query.listing;
-    let found = session.list_trainees(listing, standing)?;
+    let found = session.list_trainees(listing, standing, &request.list_totals)?;
     if found.trainees.is_empty() {
         return Err(ApiError::NotFound(Missing::Trainees));
     }

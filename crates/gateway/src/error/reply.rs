@@ -200,11 +200,6 @@ impl ApiError {
                 ErrorBody::Conflict(Errors::one(CONFLICT, message), existing),
             )
             .with(DUPLICATE_FIELDS, fields.join(", ")),
-            Self::Storage(StorageError::Stale) => one(
-                StatusCode::CONFLICT,
-                CONFLICT,
-                "the record was changed by another request at the same time; send this one again",
-            ),
             Self::Storage(error @ StorageError::Database(DatabaseError::OutcomeUnknown(_))) => {
                 log_reply(Level::Warn, Causes(&error));
                 // The same idempotency key keeps the request from being done twice.

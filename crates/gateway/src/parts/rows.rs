@@ -8,7 +8,6 @@ use adapter_kit::problems::message;
 use adapter_kit::{Served, names};
 use domain::Lists;
 use http_kit::requests::methods::usual_method;
-use storage::error::StorageError;
 use storage::records::idempotency::KeyState;
 use storage::session::Session;
 use usage::request_log::run_report::status_sentence;
@@ -138,11 +137,10 @@ impl RowOutcome {
             },
             Err(error) => {
                 let problems = problems(served, lists, result, &error);
-                let is_conflict = is_conflict_of_requests(&error);
                 let reply = error.reply(served, lists, ErrorForm::List);
                 Self {
                     result,
-                    is_temporary: is_conflict || reply.status.is_server_error(),
+                    is_temporary: reply.status.is_server_error(),
                     ..Self::refused(reply.status, problems)
                 }
             }
@@ -193,11 +191,6 @@ fn etag(reply: &ApiResponse) -> Option<String> {
     headers
         .find(|(name, _)| name == ETAG.as_str())
         .map(|(_, value)| value.clone())
-}
-
-/// Whether the request conflicted with another request that was not finished.
-fn is_conflict_of_requests(error: &ApiError) -> bool {
-    matches!(error, ApiError::Storage(StorageError::Stale))
 }
 
 /// The problems of a refused row, with the field names of the version; none for errors that only

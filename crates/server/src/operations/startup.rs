@@ -184,7 +184,6 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::OtherEnvironment { .. }
         | StorageError::UnfinishedCopy => "",
         StorageError::Refused(_)
-        | StorageError::Stale
         | StorageError::CorruptRow { .. }
         | StorageError::CorruptSetting { .. }
         | StorageError::Database(DatabaseError::JobPanicked)

@@ -6,6 +6,7 @@
 
 use database::connection::{static_query, static_update, with_inner};
 use diesel::prelude::*;
+use diesel::result::Error as DieselError;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 use stored_document::sql_dates::Day;
@@ -36,7 +37,7 @@ pub use batches::BatchEntry;
 pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
 use columns::Derived;
 pub use erasing::RelatedRecord;
-pub use listing::{CursorPage, ListCursor, Page};
+pub use listing::{CursorPage, ListCursor, ListTotals, Page};
 pub use provider_keys::{ProviderKey, ProviderKeyPage, ProviderKeyPosition};
 pub use registry::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition, Waiting};
 
@@ -255,8 +256,7 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// - [`StorageError::Stale`] when the trainee has changed since it was found.
-    /// - Otherwise when the database does not answer.
+    /// When the trainee has changed since it was found, or the database does not answer.
     pub fn update_trainee(
         &mut self,
         stored: &StoredTrainee,
@@ -270,7 +270,8 @@ impl ProviderSession<'_> {
         self.remember(stored.key, &Changed::between(&stored.record, changed))
     }
 
-    /// Replaces the document and the derived columns of a trainee, and increments the revision.
+    /// Replaces the document and the derived columns of a trainee, and increments the revision. Fails
+    /// if the trainee has changed since it was found: a job must find it under the lock.
     fn replace_record(
         &mut self,
         stored: &StoredTrainee,
@@ -294,7 +295,7 @@ impl ProviderSession<'_> {
         if replaced == 1 {
             Ok(())
         } else {
-            Err(StorageError::Stale)
+            Err(DieselError::NotFound.into())
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::accounts::tokens::NewToken;
 use crate::base::cause::Cause;
 use crate::base::token::TokenDigest;
 use crate::error::{Refusal, StorageError};
+use crate::records::trainees::ListTotals;
 use crate::session::Session;
 use crate::testing::{NEW_TOKEN, Register, UKPRN, block_on};
 
@@ -99,7 +100,7 @@ impl Poller {
             let read = |session: &mut Session<'_>| {
                 let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 let standing = provider.standing()?;
-                provider.list_trainees(&listing, &standing)
+                provider.list_trainees(&listing, &standing, &ListTotals::default())
             };
             let trainees = register.read(read).unwrap().trainees;
             is_full = trainees.len() as i64 == DEFAULT_PER_PAGE;

@@ -14,7 +14,7 @@ use crate::base::cause::Cause;
 use crate::base::token::TokenDigest;
 use crate::observations::usage::{Seen, UsageBatch, UsageCount, UsageTotal};
 use crate::records::idempotency::{KeyState, StoredReply};
-use crate::records::trainees::ChangeQuery;
+use crate::records::trainees::{ChangeQuery, ListTotals};
 use crate::schema::trainees;
 use crate::testing::{NEW_TOKEN, Register};
 
@@ -194,7 +194,7 @@ fn list_page_is_four_round_trips_past_the_end_three() {
                 per_page: 1,
             };
             let standing = provider.standing()?;
-            let found = provider.list_trainees(&listing, &standing)?;
+            let found = provider.list_trainees(&listing, &standing, &ListTotals::default())?;
             assert_eq!(
                 (found.total, found.trainees.len() as i64),
                 (1, i64::from(page == 1))
@@ -242,7 +242,9 @@ fn changes_and_page_after_cursor_are_three_round_trips() {
             .authenticate(&measured.digest, Cause::new("test"))?
             .unwrap();
         let standing = provider.standing()?;
-        cursor = provider.list_trainees(&listing, &standing)?.next;
+        cursor = provider
+            .list_trainees(&listing, &standing, &ListTotals::default())?
+            .next;
         Ok(())
     });
     let cursor = cursor.unwrap();

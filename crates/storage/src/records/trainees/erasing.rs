@@ -37,8 +37,7 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// - [`StorageError::Stale`] when the trainee has changed since it was found.
-    /// - Otherwise when the database does not answer.
+    /// When the trainee has changed since it was found, or the database does not answer.
     pub fn erase_trainee(
         &mut self,
         trainee_id: &str,

@@ -1,13 +1,15 @@
 //! Lists of trainees: one page, and the total number of trainees.
 //!
 //! A provider has at most some ten thousand trainees. The database counts them and skips to a page
-//! inside an index in the order of the list, and reads only the trainees of the page.
+//! inside an index in the order of the list, and reads only the trainees of the page. A list is
+//! counted once for each standing of its provider (`totals.rs`).
 
 use domain::listing::Listing;
 
 pub use self::cursor::{CursorPage, ListCursor};
 use self::finding::Listed;
 use self::query::ProviderListing;
+pub use self::totals::ListTotals;
 use super::TraineeDocument;
 use crate::error::StorageError;
 use crate::records::positions::Standing;
@@ -18,6 +20,7 @@ mod finding;
 mod query;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 /// One page of a list.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ impl Page {
 
 impl ProviderSession<'_> {
     /// One page of a list of trainees (contract, section 4.2). `standing` must come from the same
-    /// job.
+    /// job, and `totals` from earlier lists of the same register.
     ///
     /// # Errors
     ///
@@ -57,13 +60,15 @@ impl ProviderSession<'_> {
         &mut self,
         listing: &Listing,
         standing: &Standing,
+        totals: &ListTotals,
     ) -> Result<Page, StorageError> {
         let list = ProviderListing {
             provider: self.provider().id,
             listing,
             today: self.today(),
         };
-        let total = finding::count(self.connection, list)?;
+        let total =
+            totals.find_or_count(list, standing, || finding::count(self.connection, list))?;
         let listed = if listing.offset() < total {
             finding::load_page(self.connection, list)?
         } else {

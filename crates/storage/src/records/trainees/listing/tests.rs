@@ -15,7 +15,7 @@ use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 use test_support::Database;
 
-use super::Page;
+use super::{ListTotals, Page};
 use crate::base::cause::Cause;
 use crate::schema::trainees;
 use crate::session::Session;
@@ -79,7 +79,7 @@ fn crowded() -> (Database, DatabaseConnection) {
 }
 
 /// Reads a page of a list.
-fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
+fn page(connection: &mut DatabaseConnection, listing: &Listing, totals: &ListTotals) -> Page {
     let mut transaction =
         Transaction::new(connection, Access::Read, JobTime::new(NOW.parse().unwrap()));
     let mut session = Session::new(&mut transaction);
@@ -88,7 +88,7 @@ fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
         .unwrap()
         .unwrap();
     let standing = provider.standing().unwrap();
-    provider.list_trainees(listing, &standing).unwrap()
+    provider.list_trainees(listing, &standing, totals).unwrap()
 }
 
 /// All visible trainees of the provider and cycle, in no particular order.
@@ -150,6 +150,7 @@ fn expected(all: &[Facts], listing: &Listing) -> Vec<i64> {
 #[test]
 fn every_page_equals_sorting_and_counting_all_trainees() {
     let (_database, mut connection) = crowded();
+    let totals = ListTotals::default();
     let all = all(&mut connection);
     let mut few = 0;
     let mut many = 0;
@@ -192,7 +193,7 @@ fn every_page_equals_sorting_and_counting_all_trainees() {
                                 per_page,
                                 ..listing
                             };
-                            let found = self::page(&mut connection, &listing);
+                            let found = self::page(&mut connection, &listing, &totals);
                             assert_eq!(found.total, expected.len() as i64, "{listing:?}");
                             let keys: Vec<i64> =
                                 found.trainees.iter().map(|trainee| trainee.key).collect();
@@ -232,11 +233,42 @@ fn number_of_queries_does_not_depend_on_page_size() {
                 per_page,
             };
             queries.store(0, Ordering::Relaxed);
-            assert!(!page(&mut connection, &listing).trainees.is_empty());
+            assert!(
+                !page(&mut connection, &listing, &ListTotals::default())
+                    .trainees
+                    .is_empty()
+            );
             queries.load(Ordering::Relaxed)
         });
         // Queries for the provider, its standing and the count. Then one query on PostgreSQL for
         // the documents, and two on SQLite, for the keys and the documents.
         assert_eq!(taken, [connection.either(4, 5); 3], "{status:?}");
     }
+}
+
+#[test]
+fn list_is_counted_once_for_each_position_of_its_provider() {
+    let (_database, mut connection) = crowded();
+    let totals = ListTotals::default();
+    let listing = Listing {
+        cycle: 2026,
+        status: None,
+        since: None,
+        has_trn: None,
+        order: Order::NewestFirst,
+        page: 1,
+        per_page: 50,
+    };
+    let total = |connection: &mut DatabaseConnection| page(connection, &listing, &totals).total;
+    let before = total(&mut connection);
+    let discard = "UPDATE trainees SET discarded_at = updated_at WHERE trainee_id = 'T1'";
+    connection.batch_execute(discard).unwrap();
+    // No position was taken, so the list is not counted.
+    assert_eq!(total(&mut connection), before);
+    connection
+        .batch_execute(
+            "UPDATE provider_positions SET position = position + 1 WHERE provider_id = 1",
+        )
+        .unwrap();
+    assert_eq!(total(&mut connection), before - 1);
 }
