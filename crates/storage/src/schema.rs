@@ -396,7 +396,7 @@ diesel::joinable!(users -> providers (provider_id));
 diesel::allow_tables_to_appear_in_same_query!(changes, tokens);
 diesel::allow_tables_to_appear_in_same_query!(erasures, providers);
 diesel::allow_tables_to_appear_in_same_query!(placement_schools, trainees);
-diesel::allow_tables_to_appear_in_same_query!(providers, tokens);
+diesel::allow_tables_to_appear_in_same_query!(provider_positions, providers, tokens);
 diesel::allow_tables_to_appear_in_same_query!(providers, trainees);
 diesel::allow_tables_to_appear_in_same_query!(tokens, trainees);
 diesel::allow_tables_to_appear_in_same_query!(activity_log, providers, users);

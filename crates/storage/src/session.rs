@@ -20,7 +20,8 @@ use crate::base::token::TokenDigest;
 use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow, is_visible};
 use crate::error::{DatabaseError, StorageError};
 use crate::identifiers::can_be_identifier;
-use crate::schema::{providers, tokens, trainees};
+use crate::records::positions::{STANDING, Standing, StandingRow};
+use crate::schema::{provider_positions, providers, tokens, trainees};
 use crate::session::token_cache::TokenCache;
 
 pub(crate) mod token_cache;
@@ -46,6 +47,9 @@ pub struct ProviderSession<'a> {
     locked: Option<&'a mut LockedProviders>,
     /// The identifier and row of the trainee that authentication loaded together with the token.
     found: Option<(String, Option<TraineeRow>)>,
+    /// The standing that authentication loaded together with the token. Only a job that reads one
+    /// snapshot may use it.
+    pub(crate) standing: Option<Standing>,
 }
 
 /// A token with its expiry and the date of its last use.
@@ -147,7 +151,8 @@ impl<'a> Session<'a> {
     /// or expired, or its provider is closed. A token is invalid from the start (UTC) of its expiry
     /// date.
     ///
-    /// The history records `cause` with each change made through the returned session.
+    /// The history records `cause` with each change made through the returned session. On
+    /// PostgreSQL the same statement reads the provider's standing, which saves a list a round trip.
     ///
     /// # Errors
     ///
@@ -171,17 +176,33 @@ impl<'a> Session<'a> {
                 return Ok(Some(self.open(provider, cause, Some(token))));
             }
         }
-        let token =
-            static_query(valid_token(digest, today).select((PROVIDER, USED_TOKEN, tokens::digest)));
-        let found =
-            with_inner!(self.connection, |inner| token.get_result::<TokenRow>(inner)).optional()?;
+        let token = (PROVIDER, USED_TOKEN, tokens::digest);
+        let valid = valid_token(digest, today);
+        let (found, standing) = match &mut *self.connection {
+            DatabaseConnection::Postgres(inner) => {
+                let provider = provider_positions::provider_id.eq(tokens::provider_id);
+                let positions = provider_positions::table.on(provider);
+                let query = valid
+                    .left_join(positions)
+                    .select((token, STANDING.nullable()));
+                type Row = (TokenRow, Option<StandingRow>);
+                let found = static_query(query).get_result::<Row>(inner).optional()?;
+                found.unzip()
+            }
+            DatabaseConnection::Sqlite(inner) => {
+                let query = static_query(valid.select(token));
+                (query.get_result::<TokenRow>(inner).optional()?, None)
+            }
+        };
         let Some((provider, used)) = accepted(found, digest) else {
             return Ok(None);
         };
         if let Some(cache) = &mut self.token_cache {
             cache.insert(digest, Arc::clone(&provider), used.clone());
         }
-        Ok(Some(self.open(provider, cause, Some(used))))
+        let mut session = self.open(provider, cause, Some(used));
+        session.standing = standing.flatten().map(Standing::from);
+        Ok(Some(session))
     }
 
     /// Like [`Session::authenticate`], but for a request about one trainee. On PostgreSQL the
@@ -251,6 +272,7 @@ impl<'a> Session<'a> {
             token,
             locked: self.locked.as_deref_mut(),
             found: None,
+            standing: None,
         }
     }
 }

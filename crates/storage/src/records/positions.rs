@@ -28,6 +28,23 @@ impl Standing {
     }
 }
 
+/// Position, and the parts of the generation.
+pub(crate) type StandingRow = (i64, String, String);
+
+/// The columns of [`StandingRow`].
+pub(crate) const STANDING: (provider_positions::position, GenerationText, Timeline) =
+    (provider_positions::position, GenerationText, Timeline);
+
+impl From<StandingRow> for Standing {
+    fn from((position, register, timeline): StandingRow) -> Self {
+        let generation = Generation { register, timeline };
+        Self {
+            position,
+            generation,
+        }
+    }
+}
+
 impl ProviderSession<'_> {
     /// What this transaction sees of the provider's changes: if it is the same in two transactions,
     /// no record was changed between them.
@@ -36,17 +53,14 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn standing(&mut self) -> Result<Standing, StorageError> {
+        if let Some(standing) = self.standing.take() {
+            return Ok(standing);
+        }
         let provider = self.provider().id;
-        let columns = (provider_positions::position, GenerationText, Timeline);
-        let query = static_query(provider_positions::table.find(provider).select(columns));
-        type Row = (i64, String, String);
-        let found =
-            with_inner!(self.connection, |inner| query.get_result::<Row>(inner)).optional()?;
-        let (position, register, timeline) = found.ok_or_else(|| missing(provider))?;
-        let generation = Generation { register, timeline };
-        Ok(Standing {
-            position,
-            generation,
-        })
+        let query = static_query(provider_positions::table.find(provider).select(STANDING));
+        let found = with_inner!(self.connection, |inner| query
+            .get_result::<StandingRow>(inner))
+        .optional()?;
+        Ok(found.ok_or_else(|| missing(provider))?.into())
     }
 }
