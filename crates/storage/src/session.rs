@@ -16,11 +16,11 @@ use diesel::prelude::*;
 use stored_document::sql_dates::Day;
 
 use crate::base::cause::Cause;
+use crate::base::standing::{STANDING, Standing, StandingRow};
 use crate::base::token::TokenDigest;
 use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow, is_visible};
 use crate::error::{DatabaseError, StorageError};
 use crate::identifiers::can_be_identifier;
-use crate::records::positions::{STANDING, Standing, StandingRow};
 use crate::schema::{provider_positions, providers, tokens, trainees};
 use crate::session::token_cache::TokenCache;
 

@@ -5,45 +5,11 @@ use database::connection::{static_query, with_inner};
 use diesel::prelude::*;
 
 use crate::base::provider_lock::missing;
+pub use crate::base::standing::Standing;
+use crate::base::standing::{STANDING, StandingRow};
 use crate::error::StorageError;
-use crate::records::change_generation::{Generation, GenerationText, Timeline};
 use crate::schema::provider_positions;
 use crate::session::ProviderSession;
-
-/// What a transaction sees of a provider's changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// The position of the last change.
-    pub(crate) position: i64,
-    /// The generation of the positions.
-    pub(crate) generation: Generation,
-}
-
-impl Standing {
-    /// The standing as a text that differs from every other standing.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        let Generation { register, timeline } = &self.generation;
-        format!("{register} {timeline} {}", self.position)
-    }
-}
-
-/// Position, and the parts of the generation.
-pub(crate) type StandingRow = (i64, String, String);
-
-/// The columns of [`StandingRow`].
-pub(crate) const STANDING: (provider_positions::position, GenerationText, Timeline) =
-    (provider_positions::position, GenerationText, Timeline);
-
-impl From<StandingRow> for Standing {
-    fn from((position, register, timeline): StandingRow) -> Self {
-        let generation = Generation { register, timeline };
-        Self {
-            position,
-            generation,
-        }
-    }
-}
 
 impl ProviderSession<'_> {
     /// What this transaction sees of the provider's changes: if it is the same in two transactions,

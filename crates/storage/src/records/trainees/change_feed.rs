@@ -15,9 +15,9 @@ use stored_document::JsonText;
 
 use super::TraineeDocument;
 use super::documents::{self, RecordText};
+use crate::base::standing::Generation;
 use crate::base::trainee_row::is_not_draft;
 use crate::error::StorageError;
-use crate::records::change_generation::Generation;
 use crate::records::positions::Standing;
 use crate::schema::trainees;
 use crate::session::ProviderSession;

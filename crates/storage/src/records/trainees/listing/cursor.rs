@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::{self, Listed};
 use super::query::ProviderListing;
+use crate::base::standing::Generation;
 use crate::error::StorageError;
-use crate::records::change_generation::Generation;
 use crate::records::positions::Standing;
 use crate::records::trainees::TraineeDocument;
 use crate::session::ProviderSession;
