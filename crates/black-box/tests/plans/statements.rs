@@ -10,6 +10,7 @@ use fixtures::random::Random;
 use storage::base::cause::Cause;
 use storage::error::StorageError;
 use storage::records::organisations::merge::{Organisation as _, PartnerDetails, SchoolDetails};
+use storage::records::trainees::ListTotals;
 use storage::session::{ProviderSession, Session};
 
 use super::hearing::Hearing;
@@ -254,7 +255,11 @@ fn lists_have_one_statement_per_combination_of_conditions() {
                                     let mut provider =
                                         session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                                     let standing = provider.standing()?;
-                                    provider.list_trainees(&listing, &standing)
+                                    provider.list_trainees(
+                                        &listing,
+                                        &standing,
+                                        &ListTotals::default(),
+                                    )
                                 })
                                 .unwrap();
                         }
