@@ -314,6 +314,18 @@ fn register_of_first_release(place: &mut Workplace, kind: Kind) {
     }
 }
 
+/// Issues a token. Returns the header `Authorization` with it.
+fn issue_token(place: &Workplace, ukprn: &str) -> String {
+    let issued = place.run(
+        &["token", "issue", "--provider", ukprn, "--name", "Test"],
+        None,
+    );
+    let printed = issued.stdout();
+    let mut words = printed.split_whitespace();
+    let token = words.find(|word| word.starts_with("sandbox_")).unwrap();
+    format!("Bearer {token}")
+}
+
 #[test]
 fn register_of_first_release_is_migrated_with_all_records() {
     for kind in kinds() {
@@ -336,17 +348,8 @@ fn register_of_first_release_is_migrated_with_all_records() {
         let checked = place.run(&["check"], None);
         assert_eq!(checked.status(), 0, "{}", checked.stdout());
 
-        let mut tokens = BTreeMap::new();
-        for ukprn in ["10000001", "10000002"] {
-            let issue = ["token", "issue", "--provider", ukprn, "--name", "Test"];
-            let issued = place.run(&issue, None);
-            let token = issued
-                .stdout()
-                .split_whitespace()
-                .find(|word| word.starts_with("sandbox_"))
-                .unwrap();
-            tokens.insert(ukprn, format!("Bearer {token}"));
-        }
+        let tokens = ["10000001", "10000002"].map(|ukprn| (ukprn, issue_token(&place, ukprn)));
+        let tokens = BTreeMap::from(tokens);
         let server = place.serve(&[], None);
         let replies = std::fs::read_to_string(format!("{REGISTERS}/0.1.0.replies.json")).unwrap();
         let replies: Vec<Value> = serde_json::from_str(&replies).unwrap();
@@ -357,5 +360,21 @@ fn register_of_first_release_is_migrated_with_all_records() {
             assert_eq!(status, 200, "{path:?}: {shown}");
             assert_eq!(shown["data"], reply["data"], "{path:?}");
         }
+    }
+}
+
+/// The cursors are of the file for SQLite: a dump gets a new generation where it is restored.
+#[test]
+fn cursors_of_first_release_are_outdated() {
+    let mut place = Workplace::on_sqlite();
+    register_of_first_release(&mut place, Kind::Sqlite);
+    assert_eq!(place.run(&["migrate"], None).status(), 0);
+    let token = issue_token(&place, "10000001");
+    let server = place.serve(&[], None);
+    let paths = std::fs::read_to_string(format!("{REGISTERS}/0.1.0.cursors.json")).unwrap();
+    for path in serde_json::from_str::<Vec<String>>(&paths).unwrap() {
+        let headers = [("Authorization", token.as_str())];
+        let (status, shown) = server.send_with(&agent(), "GET", &path, &headers, None);
+        assert_eq!(status, 410, "{path}: {shown}");
     }
 }
