@@ -241,8 +241,6 @@ impl WriterThread {
     /// Runs the jobs that wait for a writer, up to the limit of a group, and commits. Jobs in
     /// `group` have begun. If it is empty, the transaction could not begin or no job waits any more.
     fn run_group(&self, writer: WriterKey, group: &mut Vec<BegunJob>) -> Result<(), DatabaseError> {
-        // Commits to a deleted or replaced file would be lost.
-        self.connections.require_unchanged_files()?;
         let deadline = self.pool.deadline();
         let mut pooled = self.pool.connection(deadline)?;
         let PooledConnection {
@@ -291,6 +289,9 @@ impl WriterThread {
             return Ok(());
         }
         open.locked.store(open.connection)?;
+        // A commit to a deleted or replaced file would be lost. The file may have gone since the
+        // transaction began, so this is checked last.
+        self.connections.require_unchanged_files()?;
         self.pool
             .end(open.connection, Access::Write, 1, group.len() as u64)
     }

@@ -3,7 +3,7 @@
 //!
 //! A connection keeps working on a file that was deleted, moved or replaced, and its later commits
 //! are lost. The store therefore compares device and inode of the paths with those at its start,
-//! for the database and the two files that SQLite keeps beside it: before each group of writes, at
+//! for the database and the two files that SQLite keeps beside it: before each commit of a writer, at
 //! each probe and for each new connection.
 //!
 //! A marker file beside the database records that a register was created there. If a later start
