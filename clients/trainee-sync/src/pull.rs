@@ -136,3 +136,97 @@ fn write_files(connection: &Connection) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::TcpListener;
+    use std::thread::JoinHandle;
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::connection::{ConnectionOptions, PlaceOptions};
+
+    #[derive(Parser)]
+    struct Options {
+        #[command(flatten)]
+        connection: ConnectionOptions,
+        #[command(flatten)]
+        place: PlaceOptions,
+    }
+
+    const ACCOUNT: &str =
+        r#"{"data":{"provider":{"ukprn":"10000001","name":"A"},"environment":"sandbox"}}"#;
+
+    fn page(after: &str) -> String {
+        format!(r#"{{"data":[],"meta":{{"after":"{after}","has_more":false}}}}"#)
+    }
+
+    /// A register that gives each request the next reply: a status line, an entity tag and a body.
+    /// Returns its address, and the heads of the requests in lower case.
+    fn register(
+        replies: Vec<(&'static str, &'static str, String)>,
+    ) -> (String, JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let answering = thread::spawn(move || {
+            let answer = |(status, etag, body): (&str, &str, String)| {
+                let (mut stream, _) = listener.accept().unwrap();
+                let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                let lines = lines
+                    .map(Result::unwrap)
+                    .take_while(|line| !line.is_empty());
+                let head: Vec<String> = lines.map(|line| line.to_lowercase()).collect();
+                let length = body.len();
+                write!(
+                    stream,
+                    "HTTP/1.1 {status}\r\nETag: {etag}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                )
+                .unwrap();
+                head.join("\n")
+            };
+            replies.into_iter().map(answer).collect()
+        });
+        (address, answering)
+    }
+
+    #[test]
+    fn entity_tag_of_an_empty_page_is_sent_with_its_cursor() {
+        let (address, answering) = register(vec![
+            ("200 OK", "\"account\"", ACCOUNT.to_owned()),
+            ("200 OK", "W/\"first\"", page("c1")),
+            ("200 OK", "W/\"empty\"", page("c1")),
+            ("304 Not Modified", "W/\"empty\"", String::new()),
+            ("200 OK", "W/\"changed\"", page("c2")),
+            ("200 OK", "W/\"empty\"", page("c2")),
+        ]);
+        let folder = tempfile::tempdir().unwrap();
+        let token = folder.path().join("token");
+        std::fs::write(&token, "sandbox_0123456789").unwrap();
+        let copy = folder.path().join("copy.db");
+        let options = Options::parse_from([
+            "pull".as_ref(),
+            "--register".as_ref(),
+            address.as_ref(),
+            "--version".as_ref(),
+            "v2026.1".as_ref(),
+            "--token-file".as_ref(),
+            token.as_os_str(),
+            "--sqlite".as_ref(),
+            copy.as_os_str(),
+        ]);
+        let mut connection = Connection::open(&options.connection, &options.place).unwrap();
+        let mut steps = Steps::new(50, None);
+        for _ in 0..5 {
+            assert!(steps.step(&mut connection).unwrap());
+        }
+        assert_eq!(connection.store.cursor().unwrap().as_deref(), Some("c2"));
+        let heads = answering.join().unwrap();
+        let sent: Vec<bool> = heads
+            .iter()
+            .map(|head| head.contains("if-none-match: w/\"empty\""))
+            .collect();
+        assert_eq!(sent, [false, false, false, true, true, false]);
+    }
+}

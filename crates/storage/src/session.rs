@@ -47,8 +47,8 @@ pub struct ProviderSession<'a> {
     locked: Option<&'a mut LockedProviders>,
     /// The identifier and row of the trainee that authentication loaded together with the token.
     found: Option<(String, Option<TraineeRow>)>,
-    /// The standing that authentication loaded together with the token. Only a job that reads one
-    /// snapshot may use it.
+    /// The standing that authentication loaded together with the token. It is that of the job's
+    /// snapshot: only lists and changes use it, and their jobs read one snapshot.
     pub(crate) standing: Option<Standing>,
 }
 

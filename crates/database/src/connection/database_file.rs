@@ -3,8 +3,8 @@
 //!
 //! A connection keeps working on a file that was deleted, moved or replaced, and its later commits
 //! are lost. The store therefore compares device and inode of the paths with those at its start,
-//! for the database and the two files that SQLite keeps beside it: before each commit of a writer, at
-//! each probe and for each new connection.
+//! for the database and the two files that SQLite keeps beside it: before each commit of a writer,
+//! at each probe and for each new connection.
 //!
 //! A marker file beside the database records that a register was created there. If a later start
 //! finds the marker without the database, it must not create an empty database.

@@ -111,9 +111,9 @@ impl DatabaseConnection {
         }
     }
 
-    /// Releases the savepoint and keeps its changes. On PostgreSQL the statement is deferred
-    /// where that is safe ([`postgres_client::PostgresConnection::before_writes`]): it fails if the job has ended the
-    /// transaction, and the next job must not write then.
+    /// Releases the savepoint and keeps its changes. The statement fails if the job has ended the
+    /// transaction, and then the next job must not write. PostgreSQL therefore answers it before the
+    /// next job, unless writes outside transactions are refused anyway.
     pub(crate) fn release_savepoint(&mut self, job: usize) -> Result<(), DieselError> {
         match self {
             Self::Postgres(inner) => inner.before_writes(|inner| {

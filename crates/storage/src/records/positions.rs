@@ -19,8 +19,8 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn standing(&mut self) -> Result<Standing, StorageError> {
-        if let Some(standing) = self.standing.take() {
-            return Ok(standing);
+        if let Some(standing) = &self.standing {
+            return Ok(standing.clone());
         }
         let provider = self.provider().id;
         let query = static_query(provider_positions::table.find(provider).select(STANDING));

@@ -99,6 +99,32 @@ fn writes_are_refused_while_database_file_is_moved() {
 }
 
 #[test]
+fn write_is_refused_if_database_file_is_moved_while_it_runs() {
+    let (folder, store) = opened();
+    let file = folder.path().join("data/register.db");
+    let moved = folder.path().join("moved");
+    let (from, to) = (file.clone(), moved.clone());
+    let refused = store.write_blocking(move |session| {
+        session.add_provider("10000002", "Ashdown University")?;
+        fs::rename(&from, &to).unwrap();
+        Ok::<_, StorageError>(())
+    });
+    assert!(
+        matches!(
+            refused,
+            Err(StorageError::Database(DatabaseError::DatabaseFileChanged(
+                _
+            )))
+        ),
+        "{refused:?}"
+    );
+    fs::rename(&moved, &file).unwrap();
+    assert_eq!(count(&store), 1);
+    write(&store, "10000002").unwrap();
+    assert_eq!(count(&store), 2);
+}
+
+#[test]
 fn writes_are_refused_while_database_folder_is_renamed() {
     let (folder, store) = opened();
     let data = folder.path().join("data");

@@ -2,10 +2,11 @@
 
 use chrono::DateTime;
 use diesel::prelude::*;
+use diesel::result::Error as DieselError;
 use domain::{Placement, State, Trainee};
 
 use crate::base::cause::Cause;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::observations::request_log::{LoggedRequest, NewLogEntries, NewLoggedRequest};
 use crate::records::erasure::ErasureOrder;
 use crate::records::idempotency::{KeyState, StoredReply};
@@ -243,7 +244,12 @@ fn erasure_has_its_own_position_and_is_recorded() {
             revision: 1,
             ..stored
         };
-        Ok(session.erase_trainee("t2", &stale, &order()).is_err())
+        Ok(matches!(
+            session.erase_trainee("t2", &stale, &order()),
+            Err(StorageError::Database(DatabaseError::Query(
+                DieselError::NotFound
+            )))
+        ))
     });
     assert!(changed_since);
 }

@@ -78,6 +78,19 @@ fn crowded() -> (Database, DatabaseConnection) {
     (database, connection)
 }
 
+/// The first page of the trainees with a status.
+fn first_page(status: Option<Status>, per_page: i64) -> Listing {
+    Listing {
+        cycle: 2026,
+        status,
+        since: None,
+        has_trn: None,
+        order: Order::NewestFirst,
+        page: 1,
+        per_page,
+    }
+}
+
 /// Reads a page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing, totals: &ListTotals) -> Page {
     let mut transaction =
@@ -223,15 +236,7 @@ fn number_of_queries_does_not_depend_on_page_size() {
     });
     for status in [None, Some(Status::Withdrawn), Some(Status::InTraining)] {
         let taken = [1, 50, 500].map(|per_page| {
-            let listing = Listing {
-                cycle: 2026,
-                status,
-                since: None,
-                has_trn: None,
-                order: Order::NewestFirst,
-                page: 1,
-                per_page,
-            };
+            let listing = first_page(status, per_page);
             queries.store(0, Ordering::Relaxed);
             assert!(
                 !page(&mut connection, &listing, &ListTotals::default())
@@ -250,15 +255,7 @@ fn number_of_queries_does_not_depend_on_page_size() {
 fn list_is_counted_once_for_each_position_of_its_provider() {
     let (_database, mut connection) = crowded();
     let totals = ListTotals::default();
-    let listing = Listing {
-        cycle: 2026,
-        status: None,
-        since: None,
-        has_trn: None,
-        order: Order::NewestFirst,
-        page: 1,
-        per_page: 50,
-    };
+    let listing = first_page(None, 50);
     let total = |connection: &mut DatabaseConnection| page(connection, &listing, &totals).total;
     let before = total(&mut connection);
     let discard = "UPDATE trainees SET discarded_at = updated_at WHERE trainee_id = 'T1'";
