@@ -47,8 +47,9 @@ pub struct ProviderSession<'a> {
     locked: Option<&'a mut LockedProviders>,
     /// The identifier and row of the trainee that authentication loaded together with the token.
     found: Option<(String, Option<TraineeRow>)>,
-    /// The standing that authentication loaded together with the token. It is that of the job's
-    /// snapshot: only lists and changes use it, and their jobs read one snapshot.
+    /// The standing that authentication loaded together with the token; `None` if the job may
+    /// write. It is that of the job's snapshot: only lists and changes use it, and their jobs read
+    /// one snapshot.
     pub(crate) standing: Option<Standing>,
 }
 
@@ -152,7 +153,8 @@ impl<'a> Session<'a> {
     /// date.
     ///
     /// The history records `cause` with each change made through the returned session. On
-    /// PostgreSQL the same statement reads the provider's standing, which saves a list a round trip.
+    /// PostgreSQL, if the job only reads, the same statement reads the provider's standing, which
+    /// saves a list a round trip.
     ///
     /// # Errors
     ///
@@ -179,7 +181,7 @@ impl<'a> Session<'a> {
         let token = (PROVIDER, USED_TOKEN, tokens::digest);
         let valid = valid_token(digest, today);
         let (found, standing) = match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) => {
+            DatabaseConnection::Postgres(inner) if self.locked.is_none() => {
                 let provider = provider_positions::provider_id.eq(tokens::provider_id);
                 let positions = provider_positions::table.on(provider);
                 let query = valid
@@ -189,9 +191,11 @@ impl<'a> Session<'a> {
                 let found = static_query(query).get_result::<Row>(inner).optional()?;
                 found.unzip()
             }
-            DatabaseConnection::Sqlite(inner) => {
+            DatabaseConnection::Postgres(_) | DatabaseConnection::Sqlite(_) => {
                 let query = static_query(valid.select(token));
-                (query.get_result::<TokenRow>(inner).optional()?, None)
+                let found =
+                    with_inner!(self.connection, |inner| query.get_result::<TokenRow>(inner));
+                (found.optional()?, None)
             }
         };
         let Some((provider, used)) = accepted(found, digest) else {
