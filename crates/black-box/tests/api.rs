@@ -16,7 +16,7 @@ mod api {
     mod lists;
     mod pages;
     mod placements_and_degrees;
-    mod request_log;
+    mod requests;
     mod sandbox;
     mod settings;
     mod support;

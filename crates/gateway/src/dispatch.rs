@@ -14,17 +14,16 @@ use http_kit::limits::rate_limit::{RateLimitScope, RemainingQuota};
 use http_kit::requests::authentication;
 use http_kit::requests::preferences::{Preferences, VALIDATE_ONLY};
 use http_kit::responses::response_stream::Source;
+use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
 use storage::session::ValidToken;
-use usage::observation::{RecordKey, RequestObservation};
-use usage::request_log::ObservedRequest;
 
 use crate::endpoints::Handler;
 use crate::error::{ApiError, ErrorForm};
 use crate::job::run_in_transaction;
 use crate::parts::batch;
-use crate::record_result::record_result;
-use crate::request::identity::logged;
+use crate::recording::observation::RequestObservation;
+use crate::recording::{HandledRequest, RequestResult, record};
 use crate::request::{ApiRequest, PathIds};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
@@ -99,35 +98,30 @@ impl Route {
             }
             Err(failure) => Err(state.admission.reject(&request, None, failure)),
         };
-        let problems = result
-            .as_ref()
-            .err()
-            .map(|error| error.logged_problems(served))
-            .unwrap_or_default();
-        let record_result = record_result(endpoint, headers.validates_only, result.as_ref());
+        let recorded = RequestResult::new(
+            (served, state.lists),
+            (endpoint, headers.validates_only),
+            result.as_ref(),
+        );
         let mut reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
         if let Some(token) = headers.token {
             if matches!(reply.source, Source::Request) {
                 reply.source = Source::AuthenticatedRequest;
             }
-            let method = request.method().clone();
-            let observed = ObservedRequest {
+            let handled = HandledRequest {
                 served,
                 endpoint,
-                method,
-                status: reply.status,
+                provider_id: token.provider_id,
+                sender: Sender::Token(token.id),
                 item: None,
-                result: record_result,
-                record: headers.record.take(),
+                observation: std::mem::take(&mut headers.observation),
             };
-            state
-                .request_log
-                .record(&state.store, logged(token), observed, problems);
+            record(&state, handled, recorded, &reply);
         }
         headers.add_to(reply, state.store.now()).into()
     }
 
-    /// Runs the handler of an admitted request, and records its use.
+    /// Runs the handler of an admitted request.
     async fn run(
         self,
         state: &GatewayState,
@@ -139,8 +133,7 @@ impl Route {
         let Self {
             endpoint, handler, ..
         } = self;
-        let recorder = api_request.recorder(endpoint);
-        let (result, mut observation) = match endpoint.row().batch_of() {
+        let (result, observation) = match endpoint.row().batch_of() {
             // On the heap, so that the futures of other requests stay small.
             Some(item) => {
                 Box::pin(batch::handle(
@@ -163,14 +156,8 @@ impl Route {
         if let Some(found) = observation.token {
             state.admission.remember(token, found);
             headers.token = Some(found);
-        } else if !matches!(result, Err(ApiError::Unauthorized(_))) {
-            // The store failed outside the job. The request still counts for the admitted token.
-            observation.token = headers.token;
         }
-        headers.record = observation.record.take();
-        let at = state.store.now();
-        recorder.count(&state.usage, at, &observation);
-        recorder.check(&state.shadow, at, observation, result.is_ok());
+        headers.observation = observation;
         if let Err(ApiError::Unauthorized(failure)) = result {
             // The token has expired or was revoked since it was last used. The reply must equal
             // that for an unknown token, so it has no headers about the token.
@@ -185,7 +172,8 @@ impl Route {
     }
 }
 
-/// Values for headers of the reply and for the request log that do not come from the handler.
+/// Values for headers of the reply and for the record of the request that do not come from the
+/// handler.
 #[derive(Default)]
 struct ResponseHeaders {
     /// The token of the request, if it is valid.
@@ -198,8 +186,8 @@ struct ResponseHeaders {
     waited: Option<Duration>,
     /// Whether the request was only validated.
     validates_only: bool,
-    /// The key of the record, for the request log.
-    record: Option<RecordKey>,
+    /// What was observed of the request, for its record.
+    observation: RequestObservation,
 }
 
 impl ResponseHeaders {

@@ -3,7 +3,7 @@
 use actix_web::http::header::HeaderMap;
 use adapter_kit::problems::ErrorEntry;
 use adapter_kit::read::{BatchError, Malformed};
-use adapter_kit::{Endpoint, Label, Served, UnknownVersion, names};
+use adapter_kit::{Endpoint, Label, UnknownVersion};
 use domain::Problem;
 use http_kit::cursor::{OpenError, SealError};
 use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope, RemainingQuota};
@@ -12,7 +12,6 @@ use http_kit::requests::body::BodyError;
 use http_kit::responses::response_stream::NoMemory;
 use serde_json::value::RawValue;
 use storage::error::{JobError, StorageError};
-use usage::request_log::problems::RequestProblems;
 
 use crate::request::idempotency_key::MalformedKey;
 use crate::request::query::FilterErrors;
@@ -221,28 +220,6 @@ impl ApiError {
     #[must_use]
     pub const fn unwritable(error: serde_json::Error) -> Self {
         Self::Unwritable(Unwritable(error))
-    }
-
-    /// Returns the codes of the problems and their fields or parameters, for the request log.
-    ///
-    /// Empty for errors that only have a status, for example 404.
-    #[must_use]
-    pub fn logged_problems(&self, served: &Served) -> RequestProblems {
-        if let Self::Invalid(problems) = self {
-            let spelled = |problem| names::path_without_unknown_keys(served.version, problem);
-            return RequestProblems::from_problems(
-                problems
-                    .iter()
-                    .map(|problem| (problem.kind.code().name(), spelled(problem))),
-            );
-        }
-        if let Self::Filters(errors) = self {
-            return RequestProblems::from_names(errors.known_parameters());
-        }
-        if let Self::Duplicate { fields, .. } = self {
-            return RequestProblems::from_names(fields.iter().copied());
-        }
-        RequestProblems::default()
     }
 }
 

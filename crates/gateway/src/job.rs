@@ -11,11 +11,11 @@ use storage::base::token::TokenDigest;
 use storage::error::{JobError, StorageError};
 use storage::session::{ProviderSession, Session};
 use storage::store::Store;
-use usage::observation::{Observer, RequestObservation};
 
 use crate::endpoints::{Access, Handler};
 use crate::error::ApiError;
 use crate::idempotency;
+use crate::recording::observation::{ObservedWrite, Observer, RequestObservation};
 use crate::request::identity::{Identity, UserIdentity};
 use crate::request::{ApiRequest, HandlerContext, query};
 use crate::response::ApiResponse;
@@ -34,8 +34,9 @@ pub(crate) async fn run_in_transaction(
     let identity = api_request.identity.clone();
     let provider_id = provider_of_write(state, &api_request);
     let mode = JobMode::new(handler.access, &api_request);
-    let is_checked =
-        mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
+    let is_checked = mode.writes()
+        && endpoint.row().shadow_checked
+        && state.recorder.selects_for_check(api_request.served);
     let request_job = RequestJob {
         mode,
         endpoint,
@@ -161,7 +162,13 @@ impl RequestJob {
     fn run_in(&self, mut session: ProviderSession<'_>) -> Result<JobOutput, JobOutput> {
         // Read before a write records the use, because a refusal undoes this record.
         let use_is_due = !session.token_use_is_recorded();
-        let observer = Observer::new(session.token(), self.is_checked);
+        let write = self.is_checked.then(|| {
+            Box::new(ObservedWrite {
+                part_id: self.api_request.nested_id().to_owned(),
+                ..ObservedWrite::default()
+            })
+        });
+        let observer = Observer::new(session.token(), write);
         let context = HandlerContext::new(&self.api_request, observer);
         let result = self.handle(&mut session, &context);
         let is_recorded = match &result {

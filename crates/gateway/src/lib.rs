@@ -43,7 +43,7 @@ pub mod error;
 mod idempotency;
 mod job;
 pub mod parts;
-mod record_result;
+pub mod recording;
 pub mod rendered_lists;
 pub mod request;
 pub mod response;

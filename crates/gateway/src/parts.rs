@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use adapter_kit::Endpoint;
-use usage::observation::RecordKey;
 
 use crate::endpoints;
 use crate::error::ApiError;
 use crate::job::run_in_transaction;
+use crate::recording::observation::RequestObservation;
 use crate::request::ApiRequest;
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
@@ -22,10 +22,8 @@ pub const PARTS_PER_REQUEST: usize = 10;
 /// The outcome of a part.
 struct PartOutcome {
     result: Result<ApiResponse, ApiError>,
-    /// The names of other versions in its body.
-    names: Vec<&'static str>,
-    /// The key of its record, if known.
-    record: Option<RecordKey>,
+    /// What was observed of it.
+    observation: RequestObservation,
 }
 
 impl PartOutcome {
@@ -33,16 +31,14 @@ impl PartOutcome {
     fn refused(error: ApiError) -> Self {
         Self {
             result: Err(error),
-            names: Vec::new(),
-            record: None,
+            observation: RequestObservation::default(),
         }
     }
 }
 
 /// Runs a part as a separate request to the endpoint.
 async fn run_part(state: &GatewayState, part: ApiRequest, endpoint: Endpoint) -> PartOutcome {
-    let recorder = part.recorder(endpoint);
-    let (result, mut observation) = run_in_transaction(
+    let (result, observation) = run_in_transaction(
         state,
         endpoint,
         endpoints::handler(endpoint),
@@ -50,17 +46,8 @@ async fn run_part(state: &GatewayState, part: ApiRequest, endpoint: Endpoint) ->
         ApiResponse::counted_as_part,
     )
     .await;
-    let names = std::mem::take(&mut observation.names);
-    let record = observation.record.take();
-    recorder.check(
-        &state.shadow,
-        state.store.now(),
-        observation,
-        result.is_ok(),
-    );
     PartOutcome {
         result,
-        names,
-        record,
+        observation,
     }
 }

@@ -34,10 +34,9 @@ use storage::base::token::{Environment, TokenDigest};
 use storage::identifiers::Identifiers;
 use storage::records::positions::Standing;
 use storage::records::trainees::ListTotals;
-use usage::observation::Observer;
-use usage::recorder::UsageRecorder;
 
 use crate::error::{ApiError, PreconditionError};
+use crate::recording::observation::Observer;
 use crate::rendered_lists::RenderedLists;
 use crate::request::idempotency_key::{Key, KeyDigests, MalformedKey};
 use crate::request::identity::{Identity, UserIdentity};
@@ -315,18 +314,6 @@ impl ApiRequest {
     #[must_use]
     pub fn nested_id(&self) -> &str {
         &self.ids.nested
-    }
-
-    /// Returns a recorder that counts the request as one for `endpoint`.
-    #[must_use]
-    pub fn recorder(&self, endpoint: Endpoint) -> UsageRecorder {
-        let part_id = self.nested_id().to_owned();
-        UsageRecorder {
-            served: self.served,
-            endpoint,
-            request_id: self.id(),
-            part_id,
-        }
     }
 
     /// The query, as it was sent.

@@ -53,6 +53,8 @@ pub struct ApiResponse {
     pub source: Source,
     /// Whether the reply ends a long poll; false only for a list of changes that is empty.
     pub has_changes: bool,
+    /// The message of an error reply about the request as a whole, for the record of requests.
+    pub message: Option<String>,
 }
 
 impl ApiResponse {
@@ -86,6 +88,7 @@ impl ApiResponse {
             body: body.into(),
             source: Source::Request,
             has_changes: true,
+            message: None,
         }
     }
 

@@ -18,12 +18,10 @@ use http_kit::responses::shared_content::SharedContentCache;
 use storage::base::token::Environment;
 use storage::records::trainees::ListTotals;
 use storage::store::Store;
-use usage::counts::Usage;
-use usage::request_log::RequestLog;
-use usage::shadow_checks::ShadowChecks;
 
 use crate::admission::Admission;
 use crate::error::no_memory;
+use crate::recording::recorder::Recorder;
 use crate::rendered_lists::RenderedLists;
 use crate::request::idempotency_key::KeyDigests;
 
@@ -63,19 +61,15 @@ pub struct GatewayState {
     pub response_sender: ResponseSender,
     /// Receives the bodies of requests.
     pub bodies: BodyReader,
-    /// Counts of the requests of each token.
-    pub usage: Usage,
-    /// The queue of entries for the request log.
-    pub request_log: RequestLog,
-    /// The checks of accepted writes against the newest version.
-    pub shadow: ShadowChecks,
+    /// Records requests.
+    pub recorder: Recorder,
 }
 
 impl GatewayState {
     /// The state to serve a store with all versions and the code lists of the program, without a
     /// rate limit for tokens.
     #[must_use]
-    pub fn new(store: Store, environment: Environment) -> Self {
+    pub fn new(store: Store, environment: Environment, recorder: Recorder) -> Self {
         Self {
             store,
             versions: versions::all(),
@@ -93,9 +87,7 @@ impl GatewayState {
             contents: SharedContentCache::default(),
             response_sender: ResponseSender::new(no_memory),
             bodies: BodyReader::new(Limits::default().body_timeout),
-            usage: Usage::default(),
-            request_log: RequestLog::default(),
-            shadow: ShadowChecks::default(),
+            recorder,
         }
     }
 

@@ -3,36 +3,32 @@
 //! Log lines carry their data as key-values, and both forms show them. `RUST_LOG` selects which
 //! lines are shown.
 //!
-//! A server logs into a bounded queue, and a separate thread writes it out, so that a slow reader
-//! of standard error delays no request. A command line tool writes its log lines directly, in order
-//! with its other output.
+//! A server logs into the bounded queue of `tracing-appender`, whose thread writes it out, so that a
+//! slow reader of standard error delays no request: lines beyond the queue are dropped and counted.
+//! A command line tool writes its log lines directly, in order with its other output.
 
 mod lines;
-mod queue;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
-use std::io::{IsTerminal as _, stderr};
+use std::io::{BufWriter, IsTerminal as _, Write as _, stderr};
 use std::panic::{self, PanicHookInfo};
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{env, thread};
 
 use clap::ValueEnum;
 use env_logger::{Builder, Env, Target, WriteStyle};
 use log::{Level, LevelFilter};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 
-use self::queue::LogQueue;
-
-/// The most bytes that wait to be written. Up to the same number may be in the middle of being
-/// written to standard error.
-const MAX_QUEUED_BYTES: usize = 1_048_576;
-/// How long the end of the program waits for the log to be written.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+/// The most lines that wait to be written.
+const MAX_QUEUED_LINES: usize = 4_096;
 /// The target of the line that reports a panic.
 const PANIC: &str = "panic";
 
 /// The queue of a server.
-static QUEUE: OnceLock<LogQueue> = OnceLock::new();
+static QUEUE: OnceLock<NonBlocking> = OnceLock::new();
+/// Writes the queue when it is dropped.
+static GUARD: Mutex<Option<WorkerGuard>> = Mutex::new(None);
 
 /// Modules that log errors of clients: invalid HTTP, closed connections, failed TLS handshakes with
 /// the data sent. Any client could fill the log with them, so they are logged only if `RUST_LOG`
@@ -80,13 +76,12 @@ pub fn start(format: LogFormat, writing: Writing, level: LevelFilter) -> Log {
     let is_colour_off = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let is_coloured = stderr().is_terminal() && !is_colour_off
         || env::var("RUST_LOG_STYLE").is_ok_and(|style| style == "always");
-    if writing == Writing::Queued && begin_thread() {
+    if writing == Writing::Queued {
+        let queue = begin_queue();
         // env_logger cannot see whether the queue ends in a terminal, so colours are forced here.
         // The formats without colours below ignore this style.
         builder.write_style(WriteStyle::Always);
-        if let Some(queue) = QUEUE.get() {
-            builder.target(Target::Pipe(Box::new(queue.clone())));
-        }
+        builder.target(Target::Pipe(Box::new(queue)));
         log_panics();
     }
     for target in ABOUT_CLIENTS {
@@ -105,17 +100,17 @@ pub fn start(format: LogFormat, writing: Writing, level: LevelFilter) -> Log {
     Log(())
 }
 
-/// Waits up to two seconds until the queue is written. For the end of the process.
+/// Waits about a second until the queue is written. For the end of the process: later lines are
+/// lost.
 pub fn flush() {
-    if let Some(queue) = QUEUE.get() {
-        queue.flush(FLUSH_TIMEOUT);
-    }
+    drop(GUARD.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 /// Writes a line to standard error after all lines that were logged before.
 pub fn print(line: &str) {
     match QUEUE.get() {
-        Some(queue) => queue.push(format!("{line}\n").as_bytes()),
+        // The queue accepts or drops a line, and never fails.
+        Some(queue) => drop(queue.clone().write_all(format!("{line}\n").as_bytes())),
         None => eprintln!("{line}"),
     }
 }
@@ -123,19 +118,20 @@ pub fn print(line: &str) {
 /// How many lines of the log were lost since the start.
 #[must_use]
 pub fn lines_lost() -> u64 {
-    QUEUE.get().map_or(0, LogQueue::lost)
+    let lost = QUEUE
+        .get()
+        .map_or(0, |queue| queue.error_counter().dropped_lines());
+    u64::try_from(lost).unwrap_or(u64::MAX)
 }
 
-/// Starts the thread that writes queued lines. Returns whether the queue is in use.
-fn begin_thread() -> bool {
-    let queue = LogQueue::new(MAX_QUEUED_BYTES);
-    let writing = queue.clone();
-    let report =
-        |dropped| log::warn!(dropped; "log lines dropped while log output was blocked: {dropped}");
-    let thread = thread::Builder::new()
-        .name("log".to_owned())
-        .spawn(move || writing.write_to(stderr(), report));
-    thread.is_ok() && QUEUE.set(queue).is_ok()
+/// Starts the thread that writes queued lines to standard error, many with one call.
+fn begin_queue() -> NonBlocking {
+    let (queue, guard) = NonBlockingBuilder::default()
+        .buffered_lines_limit(MAX_QUEUED_LINES)
+        .thread_name("log")
+        .finish(BufWriter::new(stderr()));
+    *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(guard);
+    QUEUE.get_or_init(|| queue).clone()
 }
 
 /// Reports panics through the log queue: writing to standard error from the panicking thread could

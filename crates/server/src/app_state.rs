@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use docs_pages::translation_limit;
+use gateway::recording::recorder::Recorder;
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::long_jobs::LongJobs;
@@ -44,9 +45,9 @@ impl AppState {
     /// Creates the state for serving a store with all versions and the built-in code lists, without
     /// a rate limit for tokens. Settings pages are served in the sandbox only.
     #[must_use]
-    pub fn new(store: Store, environment: Environment) -> Self {
+    pub fn new(store: Store, environment: Environment, recorder: Recorder) -> Self {
         Self {
-            gateway: GatewayState::new(store, environment),
+            gateway: GatewayState::new(store, environment, recorder),
             translations: translation_limit(),
             long_jobs: LongJobs::default(),
             settings: (environment == Environment::Sandbox).then(SettingsPages::default),

@@ -28,10 +28,12 @@
 mod operators;
 mod organisation;
 mod request;
+pub mod request_report;
 mod routes;
 pub mod signing_in;
 mod state;
 mod upload;
+pub mod usage_by_month;
 
 use std::rc::Rc;
 

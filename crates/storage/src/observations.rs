@@ -1,5 +1,5 @@
-//! Requests, usage counts and imports. Uses `accounts`.
+//! The record of requests, and imports. Uses `accounts`.
 
 pub mod imports;
-pub mod request_log;
-pub mod usage;
+pub mod requests;
+pub mod totals;

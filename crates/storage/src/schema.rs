@@ -132,13 +132,15 @@ diesel::table! {
 }
 
 diesel::table! {
-    usage_by_day (id) {
+    request_totals (id) {
         id -> BigInt,
         day -> Date,
         token_id -> BigInt,
         version -> Text,
         endpoint -> Text,
-        name -> Text,
+        status -> Integer,
+        kind -> Text,
+        detail -> Text,
         requests -> BigInt,
         first_at -> Timestamp,
         first_request_id -> Text,
@@ -148,67 +150,25 @@ diesel::table! {
 }
 
 diesel::table! {
-    shadow_checks (id) {
-        id -> BigInt,
-        day -> Date,
-        token_id -> BigInt,
-        version -> Text,
-        against -> Text,
-        checked -> BigInt,
-        valid -> BigInt,
-    }
-}
-
-diesel::table! {
-    shadow_problems (id) {
-        id -> BigInt,
-        day -> Date,
-        token_id -> BigInt,
-        version -> Text,
-        against -> Text,
-        field -> Text,
-        code -> Text,
-        writes -> BigInt,
-    }
-}
-
-diesel::table! {
-    request_log (provider_id, accepted, answered_at, id) {
+    requests (id) {
         id -> BigInt,
         provider_id -> BigInt,
-        accepted -> Bool,
         answered_at -> Timestamp,
         token_id -> Nullable<BigInt>,
+        user_id -> Nullable<BigInt>,
         version -> Text,
         endpoint -> Text,
-        method -> Text,
         status -> Integer,
-        item -> Nullable<Integer>,
+        result -> Text,
+        refused -> Bool,
         request_id -> Text,
-        problems -> Text,
-        problems_left_out -> Integer,
-        run_id -> Nullable<BigInt>,
+        in_batch -> Bool,
+        item -> Nullable<Integer>,
         record_key -> Nullable<Text>,
-        user_id -> Nullable<BigInt>,
-    }
-}
-
-diesel::table! {
-    request_runs (id) {
-        id -> BigInt,
-        provider_id -> BigInt,
-        token_id -> Nullable<BigInt>,
-        version -> Text,
-        batch -> Text,
-        started_at -> Timestamp,
-        ended_at -> Timestamp,
-        registered -> BigInt,
-        changed -> BigInt,
-        already_registered -> BigInt,
-        refused -> BigInt,
-        checked -> BigInt,
-        repeated -> BigInt,
-        user_id -> Nullable<BigInt>,
+        names -> Nullable<Text>,
+        problems -> Nullable<Text>,
+        problems_left_out -> Integer,
+        newest_problems -> Nullable<Text>,
     }
 }
 
@@ -388,7 +348,6 @@ diesel::joinable!(activity_log -> providers (provider_id));
 diesel::joinable!(activity_log -> users (user_id));
 diesel::joinable!(imports -> users (user_id));
 diesel::joinable!(invitations -> providers (provider_id));
-diesel::joinable!(request_runs -> users (user_id));
 diesel::joinable!(sign_in_sessions -> users (user_id));
 diesel::joinable!(tokens -> providers (provider_id));
 diesel::joinable!(trainees -> providers (provider_id));
@@ -403,7 +362,6 @@ diesel::allow_tables_to_appear_in_same_query!(activity_log, providers, users);
 diesel::allow_tables_to_appear_in_same_query!(imports, users);
 diesel::allow_tables_to_appear_in_same_query!(invitations, providers);
 diesel::allow_tables_to_appear_in_same_query!(providers, sign_in_sessions);
-diesel::allow_tables_to_appear_in_same_query!(request_runs, users);
 diesel::allow_tables_to_appear_in_same_query!(sign_in_sessions, users);
 diesel::allow_tables_to_appear_in_same_query!(upload_parts, uploads);
 diesel::allow_tables_to_appear_in_same_query!(upload_results, uploads);

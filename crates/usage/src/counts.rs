@@ -1,354 +1,171 @@
-//! Counts the requests of tokens by day, token, version and endpoint, and by the names of other
-//! versions in their bodies.
-//!
-//! Only requests with a valid token within the rate limit are counted, whatever their reply. The
-//! store gets the counts, and the identifiers of the first and the last request. Clients can choose
-//! these identifiers within the form that [`http_kit::requests::request_id`] allows. Counted names
-//! come from the versions ([`domain::UnrecognisedNames::of_other_versions`]), never from the text
-//! of a key.
-//!
-//! Counting is an addition in memory. A background task writes the counts in small batches every
-//! few seconds and at shutdown. While the store does not answer, counts stay in memory up to a
-//! limit. A killed program loses the unwritten counts.
+//! The totals of requests, added up over the days of a report.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
-use adapter_kit::{Endpoint, Label};
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{Datelike as _, NaiveDate, TimeDelta};
+use storage::accounts::tokens::TokenRecord;
 use storage::error::StorageError;
-use storage::observations::usage::{
-    CheckCount, ProblemCount, Seen, UsageBatch, UsageCount, UsageTotal,
-};
-use storage::store::Store;
-use version_tools::shadow::Finding;
+use storage::observations::totals::{RequestTotal, Seen, TotalKind};
+use storage::session::{ProviderSession, Session};
 
-use http_kit::requests::request_id::RequestId;
-
-/// The maximum number of counts of each kind in memory. Further counts are dropped and logged.
-const MAX_COUNTS: usize = 20_000;
-/// The maximum number of counts of each kind per write, so that requests do not wait long.
-const BATCH: usize = 200;
-/// The value of `name` for the count of all requests.
-pub(crate) const NO_NAME: &str = "";
-
-/// Unwritten counts. Cheap to clone; all clones share the counts.
-#[derive(Debug, Clone, Default)]
-pub struct Usage(Arc<Waiting>);
-
-#[derive(Debug, Default)]
-struct Waiting {
-    counts: Mutex<Counts>,
-    /// Locked during a flush, so that the final flush waits for a running one.
-    flush: tokio::sync::Mutex<()>,
+/// What counted requests have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct UsageKey {
+    pub(crate) token: i64,
+    pub(crate) version: String,
+    pub(crate) endpoint: String,
+    /// A name of another version in the requests; `None` in the count of all requests.
+    pub(crate) name: Option<String>,
 }
 
-/// A request to count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
-    /// The time of the request.
-    pub at: DateTime<Utc>,
-    /// The number of the token.
-    pub token: i64,
-    /// The version of the request.
-    pub version: Label,
-    /// The endpoint.
-    pub endpoint: Endpoint,
-    /// The identifier of the request.
-    pub request_id: RequestId,
-}
-
-/// An accepted write that was checked against another version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checked {
-    /// The day in UTC.
-    pub day: NaiveDate,
-    /// The number of the token.
-    pub token: i64,
-    /// The version of the request.
-    pub version: Label,
-    /// The version of the check.
-    pub against: Label,
-}
-
-/// The counts in memory.
-#[derive(Debug, Default)]
-struct Counts {
-    requests: HashMap<UsageKey, Tally>,
-    /// The numbers of checked writes, and of those without a problem.
-    checks: HashMap<Tried, (i64, i64)>,
-    /// The numbers of writes with each problem or renamed field.
-    problems: HashMap<(Tried, Finding), i64>,
-    /// Counts dropped because the limit was reached.
-    dropped: u64,
-}
-
-/// The key of a count of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct UsageKey {
-    day: NaiveDate,
-    token: i64,
-    version: Label,
-    endpoint: Endpoint,
-    name: &'static str,
-}
-
-/// A count of requests, with the first and the last one.
+/// A number of requests, with the first and the last one.
 #[derive(Debug, Clone)]
-struct Tally {
-    requests: i64,
-    first: Seen,
-    last: Seen,
+pub(crate) struct Usage {
+    pub(crate) requests: i64,
+    pub(crate) first: Seen,
+    pub(crate) last: Seen,
 }
 
-/// The key of a count of checked writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Tried {
-    day: NaiveDate,
-    token: i64,
-    version: Label,
-    against: Label,
+/// Writes of a version that were checked against another one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CheckKey {
+    pub(crate) token: i64,
+    pub(crate) version: String,
+    pub(crate) against: String,
 }
 
-impl Usage {
-    /// Counts a request and the names of other versions in it.
-    pub fn count(&self, request: &Counted, names: &[&'static str]) {
-        let seen = Seen {
-            at: request.at,
-            request_id: Arc::clone(&request.request_id),
-        };
-        self.with(|counts| {
-            // The request counts once as a whole, and once for each name.
-            for name in [NO_NAME].iter().chain(names) {
-                counts.add_request(
-                    UsageKey::new(request, name),
-                    Tally {
-                        requests: 1,
-                        first: seen.clone(),
-                        last: seen.clone(),
-                    },
-                );
-            }
-        });
-    }
+/// The numbers of checked writes, and of those that the other version would accept.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Checked {
+    pub(crate) checked: i64,
+    pub(crate) valid: i64,
+}
 
-    /// Counts a checked write, its problems in the other version, and its renamed fields.
-    pub fn count_check(&self, checked: Checked, found: impl IntoIterator<Item = Finding>) {
-        let Checked {
-            day,
-            token,
-            version,
-            against,
-        } = checked;
-        let tried = Tried {
-            day,
-            token,
-            version,
-            against,
-        };
-        self.with(|counts| {
-            let mut valid = 1;
-            for finding in found {
-                valid = if finding.is_obstacle() { 0 } else { valid };
-                counts.add_problem((tried, finding), 1);
-            }
-            counts.add_check(tried, (1, valid));
-        });
-    }
-
-    /// Writes all counts so far. Waits for a running flush.
-    ///
-    /// # Errors
-    ///
-    /// When the store fails. After a temporary failure the counts are kept for the next flush.
-    pub async fn flush(&self, store: &Store) -> Result<(), StorageError> {
-        let _flush = self.0.flush.lock().await;
-        let Counts {
-            requests,
-            checks,
-            problems,
-            dropped,
-        } = self.with(std::mem::take);
-        if dropped > 0 {
-            log::warn!("usage counts dropped: {dropped}; limit of counts in memory: {MAX_COUNTS}");
-        }
-        let mut left = PendingCounts {
-            requests: requests.into_iter().collect(),
-            checks: checks.into_iter().collect(),
-            problems: problems.into_iter().collect(),
-        };
-        loop {
-            let taken = left.take(BATCH);
-            if taken.is_empty() {
-                return Ok(());
-            }
-            let batch = taken.batch();
-            let written = store
-                .write::<_, StorageError>(move |session| session.add_usage(&batch))
-                .await;
-            if let Err(error) = written {
-                // After a permanent failure, the counts would block later ones. If the write may
-                // have succeeded, writing again would count twice.
-                if error.is_repeatable() {
-                    self.with(|counts| counts.put_back(taken));
-                }
-                self.with(|counts| counts.put_back(left));
-                return Err(error);
-            }
-        }
-    }
-
-    /// Calls a function with the counts, under their lock.
-    fn with<T>(&self, change: impl FnOnce(&mut Counts) -> T) -> T {
-        // A poisoned lock is harmless: each count is changed in one step.
-        change(&mut self.0.counts.lock().unwrap_or_else(PoisonError::into_inner))
+impl AddAssign for Checked {
+    fn add_assign(&mut self, other: Self) {
+        self.checked += other.checked;
+        self.valid += other.valid;
     }
 }
 
-impl UsageKey {
-    /// The key of a request, for all requests ([`NO_NAME`]) or for a name of another version.
-    fn new(request: &Counted, name: &'static str) -> Self {
-        let Counted {
-            at,
-            token,
-            version,
-            endpoint,
-            ..
-        } = *request;
-        Self {
-            day: at.date_naive(),
-            token,
-            version,
-            endpoint,
-            name,
-        }
-    }
+/// The totals of the tokens of a report.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    since: NaiveDate,
+    pub(crate) tokens: BTreeMap<i64, TokenRecord>,
+    pub(crate) usage: BTreeMap<UsageKey, Usage>,
+    pub(crate) checks: BTreeMap<CheckKey, Checked>,
+    /// The numbers of checked writes with a problem, by code and field.
+    pub(crate) problems: BTreeMap<(CheckKey, String, String), i64>,
+    /// The checked writes of each week by its Monday, also before the first day of the report.
+    pub(crate) weeks: BTreeMap<(CheckKey, NaiveDate), Checked>,
 }
 
 impl Counts {
-    /// Adds requests to their count.
-    fn add_request(&mut self, key: UsageKey, more: Tally) {
-        let add = |known: &mut Tally, more: Tally| {
-            known.requests += more.requests;
-            if more.first.at < known.first.at {
-                known.first = more.first;
-            }
-            if more.last.at >= known.last.at {
-                known.last = more.last;
-            }
-        };
-        self.dropped += add_to(&mut self.requests, key, more, add);
+    /// Loads the totals of all providers, or of one. The report begins on `since`, its weeks on
+    /// `first_week`.
+    pub(crate) fn load(
+        session: &mut Session<'_>,
+        since: NaiveDate,
+        first_week: NaiveDate,
+        provider: Option<&str>,
+    ) -> Result<Self, StorageError> {
+        let mut counts = Self::new(since, session.list_tokens(provider)?);
+        session.totals_since(since.min(first_week), |total| counts.add(total))?;
+        Ok(counts)
     }
 
-    /// Adds numbers of checked and of valid writes.
-    fn add_check(&mut self, tried: Tried, more: (i64, i64)) {
-        self.dropped += add_to(&mut self.checks, tried, more, |known, more| {
-            *known = (known.0 + more.0, known.1 + more.1);
-        });
+    /// Like [`Counts::load`], for the session's provider.
+    pub(crate) fn load_own(
+        session: &mut ProviderSession<'_>,
+        since: NaiveDate,
+        first_week: NaiveDate,
+    ) -> Result<Self, StorageError> {
+        let mut counts = Self::new(since, session.own_tokens()?);
+        session.own_totals_since(since.min(first_week), |total| counts.add(total))?;
+        Ok(counts)
     }
 
-    /// Adds a number of writes with a problem or a renamed field.
-    fn add_problem(&mut self, problem: (Tried, Finding), writes: i64) {
-        self.dropped += add_to(&mut self.problems, problem, writes, |known, more| {
-            *known += more
-        });
-    }
-
-    /// Adds counts again that were not written.
-    fn put_back(&mut self, left: PendingCounts) {
-        left.requests
-            .into_iter()
-            .for_each(|(key, tally)| self.add_request(key, tally));
-        left.checks
-            .into_iter()
-            .for_each(|(tried, counts)| self.add_check(tried, counts));
-        left.problems
-            .into_iter()
-            .for_each(|(problem, writes)| self.add_problem(problem, writes));
-    }
-}
-
-/// Adds to a count, or inserts it while the limit allows. Returns the number of dropped counts.
-fn add_to<K: Eq + Hash, V>(
-    counts: &mut HashMap<K, V>,
-    key: K,
-    more: V,
-    add: impl FnOnce(&mut V, V),
-) -> u64 {
-    let is_full = counts.len() >= MAX_COUNTS;
-    match counts.entry(key) {
-        Entry::Occupied(mut known) => add(known.get_mut(), more),
-        Entry::Vacant(_) if is_full => return 1,
-        Entry::Vacant(new) => drop(new.insert(more)),
-    }
-    0
-}
-
-/// Counts taken out for writing.
-struct PendingCounts {
-    requests: Vec<(UsageKey, Tally)>,
-    /// The numbers of checked and of valid writes.
-    checks: Vec<(Tried, (i64, i64))>,
-    problems: Vec<((Tried, Finding), i64)>,
-}
-
-impl PendingCounts {
-    /// Takes up to `most` counts of each kind.
-    fn take(&mut self, most: usize) -> Self {
-        fn take_last<T>(counts: &mut Vec<T>, most: usize) -> Vec<T> {
-            counts.split_off(counts.len().saturating_sub(most))
-        }
+    fn new(since: NaiveDate, tokens: Vec<TokenRecord>) -> Self {
         Self {
-            requests: take_last(&mut self.requests, most),
-            checks: take_last(&mut self.checks, most),
-            problems: take_last(&mut self.problems, most),
+            since,
+            tokens: tokens.into_iter().map(|token| (token.id, token)).collect(),
+            usage: BTreeMap::new(),
+            checks: BTreeMap::new(),
+            problems: BTreeMap::new(),
+            weeks: BTreeMap::new(),
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.checks.is_empty() && self.problems.is_empty()
+    /// Adds a total. Totals must be added in the order of the days.
+    fn add(&mut self, total: RequestTotal) {
+        if !self.tokens.contains_key(&total.token_id) {
+            return;
+        }
+        let is_reported = total.day >= self.since;
+        let (token, version) = (total.token_id, total.version);
+        let check_key = |against: &str| CheckKey {
+            token,
+            version: version.clone(),
+            against: against.to_owned(),
+        };
+        match total.kind {
+            TotalKind::Request | TotalKind::Name if is_reported => {
+                let key = UsageKey {
+                    token,
+                    version,
+                    endpoint: total.endpoint,
+                    name: (total.kind == TotalKind::Name).then_some(total.detail),
+                };
+                self.add_usage(key, total.requests, total.first, total.last);
+            }
+            TotalKind::Check => {
+                let valid = if total.status == 200 {
+                    total.requests
+                } else {
+                    0
+                };
+                let checked = Checked {
+                    checked: total.requests,
+                    valid,
+                };
+                let key = check_key(&total.detail);
+                let week = (key.clone(), monday(total.day));
+                *self.weeks.entry(week).or_default() += checked;
+                if is_reported {
+                    *self.checks.entry(key).or_default() += checked;
+                }
+            }
+            TotalKind::Problem if is_reported => {
+                let mut parts = total.detail.splitn(3, ' ').map(str::to_owned);
+                let mut part = || parts.next().unwrap_or_default();
+                let (against, code, field) = (part(), part(), part());
+                let key = (check_key(&against), code, field);
+                *self.problems.entry(key).or_default() += total.requests;
+            }
+            TotalKind::Request | TotalKind::Name | TotalKind::Problem => {}
+        }
     }
 
-    /// Converts the counts to the form of the store.
-    fn batch(&self) -> UsageBatch {
-        let request = |(key, tally): &(UsageKey, Tally)| UsageCount {
-            day: key.day,
-            total: UsageTotal {
-                token_id: key.token,
-                version: key.version.to_string(),
-                endpoint: key.endpoint.to_string(),
-                name: key.name.to_owned(),
-                requests: tally.requests,
-                first: tally.first.clone(),
-                last: tally.last.clone(),
-            },
+    fn add_usage(&mut self, key: UsageKey, requests: i64, first: Seen, last: Seen) {
+        let added = Usage {
+            requests,
+            first,
+            last,
         };
-        let check = |(tried, (checked, valid)): &(Tried, (i64, i64))| CheckCount {
-            day: tried.day,
-            token_id: tried.token,
-            version: tried.version.to_string(),
-            against: tried.against.to_string(),
-            checked: *checked,
-            valid: *valid,
-        };
-        let problem = |((tried, finding), writes): &((Tried, Finding), i64)| ProblemCount {
-            day: tried.day,
-            token_id: tried.token,
-            version: tried.version.to_string(),
-            against: tried.against.to_string(),
-            field: finding.field.clone(),
-            code: finding.code.to_owned(),
-            writes: *writes,
-        };
-        UsageBatch {
-            requests: self.requests.iter().map(request).collect(),
-            checks: self.checks.iter().map(check).collect(),
-            problems: self.problems.iter().map(problem).collect(),
+        match self.usage.get_mut(&key) {
+            Some(known) => {
+                known.requests += added.requests;
+                known.first = known.first.clone().min(added.first);
+                known.last = known.last.clone().max(added.last);
+            }
+            None => drop(self.usage.insert(key, added)),
         }
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// The Monday of the week that contains the day.
+pub(crate) fn monday(day: NaiveDate) -> NaiveDate {
+    day - TimeDelta::days(i64::from(day.weekday().num_days_from_monday()))
+}

@@ -2,28 +2,28 @@
 //! of their writes the newest version would accept. Operators read these reports before they
 //! deprecate or remove a version.
 //!
-//! Reports are calculated from the counts of recent days. Statements about writes are based on the
-//! checked ones ([`crate::shadow_checks`]) and include their number.
+//! Reports are calculated from the totals of recent days. Statements about writes are based on the
+//! checked ones and include their number.
 
 use adapter_kit::{Label, Served, Versions};
 use chrono::{NaiveDate, TimeDelta};
 use serde::{Serialize, Serializer};
 use storage::error::StorageError;
-use storage::observations::usage::{KEPT_DAYS, Seen};
+use storage::observations::totals::{KEPT_DAYS, Seen};
 use storage::session::{ProviderSession, Session};
 
-pub use self::weeks::{ReadinessWeek, WEEKS};
-use super::report::{by_number, day, first_day, last};
-use crate::readiness::calculation::Known;
+use self::calculation::Known;
+use super::report::{day, first_day, last};
+use crate::counts::{Counts, monday};
 
 mod calculation;
-mod text;
-mod weeks;
 
 /// The default number of days in a report.
 pub const DEFAULT_DAYS: u16 = 30;
 /// The maximum number of days in a report. Counts are kept for this long.
 pub const MAX_DAYS: u16 = 400;
+/// The number of weeks in a report, including the current one.
+pub const WEEKS: u8 = 12;
 
 /// A share of fewer writes is marked as unreliable.
 pub const FEW: i64 = 50;
@@ -69,24 +69,15 @@ fn optional_date<S: Serializer>(
     }
 }
 
-/// How one provider uses a version, and the reasons that keep it there.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OwnReadiness {
-    /// The version.
-    pub version: Label,
-    /// The newest version.
-    pub newest: Label,
-    /// The first day of the report.
+/// The accepted writes of one week that were checked against the newest version.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ReadinessWeek {
+    /// The Monday of the week, in UTC.
     #[serde(serialize_with = "day")]
-    pub since: NaiveDate,
-    /// The last day of the report.
-    #[serde(serialize_with = "day")]
-    pub until: NaiveDate,
-    /// The first day with a kept count of the provider, of any version, or `None` without counts.
-    #[serde(serialize_with = "optional_date")]
-    pub counted_since: Option<NaiveDate>,
-    /// The provider's use of the version, or `None` if there was none in these days.
-    pub usage: Option<ProviderUse>,
+    pub monday: NaiveDate,
+    /// The checked writes.
+    #[serde(flatten)]
+    pub writes: Writes,
 }
 
 /// The last request to a version.
@@ -247,53 +238,71 @@ fn first_kept(today: NaiveDate) -> NaiveDate {
     today - TimeDelta::days(KEPT_DAYS)
 }
 
+/// The Monday of the first week of a report that ends today.
+fn first_monday(today: NaiveDate) -> NaiveDate {
+    monday(today) - TimeDelta::weeks(i64::from(WEEKS) - 1)
+}
+
 impl VersionReadiness {
-    /// Loads the use of the version in the last `days` including today, by all providers or by one.
+    /// Loads the use of these versions in the last `days` including today, by all providers or by
+    /// one.
     ///
     /// # Errors
     ///
     /// When the database fails;
     /// [`Refusal::UnknownProvider`](storage::error::Refusal::UnknownProvider).
-    pub fn load(
+    pub fn load<'v>(
         session: &mut Session<'_>,
-        served: &Served,
-        days: u16,
-        provider: Option<&str>,
-        versions: &Versions,
-    ) -> Result<Self, StorageError> {
-        let until = session.today();
-        let since = first_day(until, days);
-        let mut known = Known::load(session, since, provider)?;
-        known.look_into(
-            session,
-            served,
-            versions.newest().unwrap_or(served),
-            since,
-            until,
-        )
-    }
-
-    /// Loads the reports of all versions, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// Like [`VersionReadiness::load`].
-    pub fn load_all(
-        session: &mut Session<'_>,
+        served: impl IntoIterator<Item = &'v Served>,
         days: u16,
         provider: Option<&str>,
         versions: &Versions,
     ) -> Result<Vec<Self>, StorageError> {
         let until = session.today();
         let since = first_day(until, days);
-        let Some(newest) = versions.newest() else {
-            return Ok(Vec::new());
+        let counts = Counts::load(session, since, first_monday(until), provider)?;
+        let chosen: Option<Vec<i64>> = provider.map(|_| counts.tokens.keys().copied().collect());
+        let counted_since = session.first_counted_day(first_kept(until), chosen.as_deref())?;
+        let known = Known {
+            counts,
+            counted_since,
+            days: since..=until,
         };
-        let mut known = Known::load(session, since, provider)?;
-        versions
-            .iter()
-            .map(|served| known.look_into(session, served, newest, since, until))
-            .collect()
+        let mut reports = Vec::new();
+        for served in served {
+            let mut report = known.readiness(served, versions.newest().unwrap_or(served));
+            report.provider = provider.map(str::to_owned);
+            let label = report.version.to_string();
+            let last = session.last_use(first_kept(until), &label, chosen.as_deref())?;
+            report.last_use = last.and_then(|(token, seen)| known.last_use(token, seen));
+            reports.push(report);
+        }
+        Ok(reports)
+    }
+
+    /// Loads the use of these versions by the session's provider in the last `days` including today,
+    /// without the last use before these days.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub fn load_own<'v>(
+        session: &mut ProviderSession<'_>,
+        served: impl IntoIterator<Item = &'v Served>,
+        days: u16,
+        versions: &Versions,
+    ) -> Result<Vec<Self>, StorageError> {
+        let until = session.today();
+        let since = first_day(until, days);
+        let known = Known {
+            counts: Counts::load_own(session, since, first_monday(until))?,
+            counted_since: session.own_first_counted_day(first_kept(until))?,
+            days: since..=until,
+        };
+        let served = served.into_iter();
+        Ok(served
+            .map(|served| known.readiness(served, versions.newest().unwrap_or(served)))
+            .collect())
     }
 
     /// Whether the version can be removed.
@@ -339,97 +348,5 @@ impl ProviderUse {
         let newer_share = newer / (newer + self.requests as f64 + 1.0);
         // Percentages differ by at least 0.1, so a hundredth of the share only sorts equal ones.
         self.writes.percent.unwrap_or(-1.0) + newer_share / 100.0
-    }
-}
-
-impl OwnReadiness {
-    /// Loads the use of the version by the session's provider in the last `days` including today.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
-    pub fn load(
-        session: &mut ProviderSession<'_>,
-        served: &Served,
-        days: u16,
-        versions: &Versions,
-    ) -> Result<Self, StorageError> {
-        let until = session.today();
-        let since = first_day(until, days);
-        let newest = versions.newest().unwrap_or(served);
-        let label = served.version.label.to_string();
-        let against = newest.version.label.to_string();
-        let known = Known {
-            provider: None,
-            tokens: by_number(session.own_tokens()?),
-            recent: session.own_usage_since(since)?,
-            counted_since: session.own_first_counted_day(first_kept(until))?,
-            checks: session.own_checks_since(since, &label, &against)?,
-            problems: session.own_problems_since(since, &label, &against)?,
-        };
-        Ok(known.readiness(served, newest, since, until).into())
-    }
-
-    /// Loads the reports of the versions that the session's provider used in the last `days`
-    /// including today, oldest first and without the newest version.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
-    pub fn load_older(
-        session: &mut ProviderSession<'_>,
-        days: u16,
-        versions: &Versions,
-    ) -> Result<Vec<Self>, StorageError> {
-        let until = session.today();
-        let since = first_day(until, days);
-        let Some(newest) = versions.newest() else {
-            return Ok(Vec::new());
-        };
-        let against = newest.version.label.to_string();
-        let mut known = Known {
-            provider: None,
-            tokens: by_number(session.own_tokens()?),
-            recent: session.own_usage_since(since)?,
-            counted_since: session.own_first_counted_day(first_kept(until))?,
-            checks: Vec::new(),
-            problems: Vec::new(),
-        };
-        let mut found = Vec::new();
-        for served in versions
-            .iter()
-            .filter(|served| served.version.label != newest.version.label)
-        {
-            let label = served.version.label.to_string();
-            if known.recent.iter().any(|total| total.version == label) {
-                known.checks = session.own_checks_since(since, &label, &against)?;
-                known.problems = session.own_problems_since(since, &label, &against)?;
-                found.push(known.readiness(served, newest, since, until).into());
-            }
-        }
-        Ok(found)
-    }
-}
-
-impl From<VersionReadiness> for OwnReadiness {
-    /// Extracts the report of a single provider.
-    fn from(found: VersionReadiness) -> Self {
-        let VersionReadiness {
-            version,
-            newest,
-            since,
-            until,
-            counted_since,
-            providers,
-            ..
-        } = found;
-        Self {
-            version,
-            newest,
-            since,
-            until,
-            counted_since,
-            usage: providers.into_iter().next(),
-        }
     }
 }

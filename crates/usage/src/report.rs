@@ -1,7 +1,7 @@
 //! Usage since a day: by provider, token, version and endpoint, with deprecated endpoints and names
 //! of other versions. Deprecations are not stored; they come from the versions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use adapter_kit::{Deprecation, Label, Versions};
 use chrono::{NaiveDate, TimeDelta};
@@ -9,10 +9,10 @@ use domain::values::iso_8601::timestamp;
 use serde::{Serialize, Serializer};
 use storage::accounts::tokens::TokenRecord;
 use storage::error::StorageError;
-use storage::observations::usage::{Seen, UsageTotal};
+use storage::observations::totals::Seen;
 use storage::session::{ProviderSession, Session};
 
-use crate::counts::NO_NAME;
+use crate::counts::{Counts, Usage, UsageKey};
 
 /// A usage report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -102,13 +102,8 @@ impl Report {
         provider: Option<&str>,
         versions: &Versions,
     ) -> Result<Self, StorageError> {
-        let tokens = tokens(session, provider)?;
-        Ok(Self::new(
-            since,
-            &tokens,
-            session.usage_since(since)?,
-            versions,
-        ))
+        let counts = Counts::load(session, since, since, provider)?;
+        Ok(Self::new(counts, since, versions))
     }
 
     /// Loads the usage of the session's provider since a day.
@@ -121,26 +116,17 @@ impl Report {
         since: NaiveDate,
         versions: &Versions,
     ) -> Result<Self, StorageError> {
-        let tokens = by_number(session.own_tokens()?);
-        Ok(Self::new(
-            since,
-            &tokens,
-            session.own_usage_since(since)?,
-            versions,
-        ))
+        let counts = Counts::load_own(session, since, since)?;
+        Ok(Self::new(counts, since, versions))
     }
 
-    /// Creates the report of the totals that belong to these tokens.
-    fn new(
-        since: NaiveDate,
-        tokens: &BTreeMap<i64, TokenRecord>,
-        totals: Vec<UsageTotal>,
-        versions: &Versions,
-    ) -> Self {
-        let mut lines: Vec<Line> = totals
-            .into_iter()
-            .filter_map(|total| Some(Line::new(tokens.get(&total.token_id)?, total, versions)))
-            .collect();
+    fn new(counts: Counts, since: NaiveDate, versions: &Versions) -> Self {
+        let Counts { tokens, usage, .. } = counts;
+        let line = |(key, usage): (UsageKey, Usage)| {
+            let token = tokens.get(&key.token)?;
+            Some(Line::new(token, key, usage, versions))
+        };
+        let mut lines: Vec<Line> = usage.into_iter().filter_map(line).collect();
         lines.sort_by(|one, other| one.sort_key().cmp(&other.sort_key()));
         Self {
             since,
@@ -151,18 +137,15 @@ impl Report {
 }
 
 impl Line {
-    /// The line of a stored count.
-    fn new(token: &TokenRecord, total: UsageTotal, versions: &Versions) -> Self {
-        let UsageTotal {
+    /// The line of a count.
+    fn new(token: &TokenRecord, key: UsageKey, usage: Usage, versions: &Versions) -> Self {
+        let UsageKey {
             version,
             endpoint,
             name,
-            requests,
-            first,
-            last,
             ..
-        } = total;
-        let kind = if name != NO_NAME {
+        } = key;
+        let kind = if name.is_some() {
             Kind::ForeignName
         } else if deprecation(versions, &version, &endpoint).is_some() {
             Kind::DeprecatedEndpoint
@@ -176,10 +159,10 @@ impl Line {
             version,
             endpoint,
             kind,
-            name: Some(name).filter(|name| name != NO_NAME),
-            requests,
-            first,
-            last,
+            name,
+            requests: usage.requests,
+            first: usage.first,
+            last: usage.last,
         }
     }
 
@@ -219,19 +202,6 @@ impl Total {
                 .len(),
         }
     }
-}
-
-/// The tokens of a provider, or of all providers, by number.
-pub(super) fn tokens(
-    session: &mut Session<'_>,
-    provider: Option<&str>,
-) -> Result<BTreeMap<i64, TokenRecord>, StorageError> {
-    Ok(by_number(session.list_tokens(provider)?))
-}
-
-/// Maps tokens by number.
-pub(super) fn by_number(tokens: Vec<TokenRecord>) -> BTreeMap<i64, TokenRecord> {
-    tokens.into_iter().map(|token| (token.id, token)).collect()
 }
 
 /// The first day of a range of `days` days that ends today.

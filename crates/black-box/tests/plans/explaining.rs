@@ -8,15 +8,13 @@ use postgres_client::PostgresConnection;
 use test_support::{Database, Kind};
 
 /// Tables that grow with the trainees, or with the days.
-pub(super) const GROWING: [&str; 8] = [
+pub(super) const GROWING: [&str; 6] = [
     "trainees",
     "placement_schools",
     "changes",
     "replies",
-    "usage_by_day",
-    "shadow_checks",
-    "shadow_problems",
-    "request_log",
+    "requests",
+    "request_totals",
 ];
 
 #[derive(QueryableByName)]

@@ -1,10 +1,9 @@
 //! No request goes through a table that grows.
 
-use chrono::{DateTime, NaiveDate};
+use chrono::DateTime;
 use storage::base::cause::Cause;
 use storage::base::token::Environment;
-use storage::observations::request_log::{Outcome, PAGE, RequestFilter};
-use storage::observations::usage::{CheckCount, ProblemCount, UsageBatch};
+use storage::observations::requests::listing::{PAGE, RequestFilter};
 use storage::session::Session;
 use test_support::Database;
 
@@ -14,48 +13,20 @@ use super::hearing::Hearing;
 use crate::api::support::Register;
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 
-/// What is written behind requests: counts of all kinds, and what of them is no longer kept.
-fn count_usage(register: &Register) {
-    register.write_usage();
-    let (day, version, against) = (NaiveDate::default(), String::new(), String::new());
-    let check = CheckCount {
-        day,
-        token_id: 1,
-        version,
-        against,
-        checked: 1,
-        valid: 0,
-    };
-    let CheckCount {
-        version, against, ..
-    } = check.clone();
-    let problem = ProblemCount {
-        day,
-        token_id: 1,
-        version,
-        against,
-        field: String::new(),
-        code: String::new(),
-        writes: 1,
-    };
-    let batch = UsageBatch {
-        checks: vec![check],
-        problems: vec![problem],
-        ..UsageBatch::default()
-    };
-    register.operate(move |session| session.add_usage(&batch));
-    assert_eq!(register.operate(|session| session.remove_old_usage(10)), 1);
-}
-
-/// What is written to the log of requests behind them, read from it, and removed again.
-fn log_requests(register: &Register) {
-    register.write_request_log();
+/// What is recorded of requests behind them, read from the record, and removed again.
+fn record_requests(register: &Register) {
+    register.write_record();
     let own = |session: &mut Session<'_>| {
         let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
         let newest = session.requests(&RequestFilter::default(), None)?;
         let older = session.requests(&RequestFilter::default(), newest.next)?;
         let refused = session.refused_most(DateTime::UNIX_EPOCH)?;
-        session.own_usage_by_month(NaiveDate::default())?;
+        let run = session.runs(None)?.runs.remove(0);
+        session.refused_in_run(&run, None, 1)?;
+        session.run(run.id)?;
+        let today = session.today();
+        session.own_totals_since(today, |_| {})?;
+        session.own_first_counted_day(today)?;
         Ok((
             newest.requests.len() + older.requests.len(),
             refused.counted,
@@ -63,17 +34,12 @@ fn log_requests(register: &Register) {
     };
     let (listed, refused) = register.operate(own);
     assert!(listed > PAGE && refused > 0, "{listed} {refused}");
-    let newest = register
-        .operate(|session| session.newest_surplus_request(1, Outcome::Accepted, 1))
-        .unwrap();
-    let surplus = register
-        .operate(move |session| session.remove_surplus_requests(1, Outcome::Accepted, newest, 10));
-    assert_eq!(surplus, 10);
-    register.clock.set("2027-01-01T00:00:00Z");
+    register.clock.set("2028-01-01T00:00:00Z");
     assert_eq!(
         register.operate(|session| session.remove_old_requests(10)),
         10
     );
+    assert_eq!(register.operate(|session| session.remove_old_totals(1)), 1);
 }
 
 #[test]
@@ -84,8 +50,7 @@ fn every_query_of_every_endpoint_is_served_by_an_index() {
     // What an operator does to begin with is no request.
     hearing.forget();
     ask_everything(&register, &other);
-    count_usage(&register);
-    log_requests(&register);
+    record_requests(&register);
     let heard = hearing.heard();
     let queries: Vec<&String> = heard
         .iter()

@@ -4,13 +4,14 @@
 //! The session of the provider reads all data, and cannot read that of other providers.
 
 use actix_web::http::StatusCode;
+use adapter_kit::Label;
 use adapter_kit::compose::Data;
 use domain::values::iso_8601::timestamp;
 use http_kit::requests::authentication::AuthenticationError;
 use serde::Serialize;
 use storage::accounts::tokens::TokenRefusal;
 use storage::session::ProviderSession;
-use usage::readiness::OwnReadiness;
+use usage::readiness::{ProviderUse, VersionReadiness};
 use usage::report::{Report, first_day};
 
 use crate::error::ApiError;
@@ -38,6 +39,30 @@ struct Token<'a> {
     name: &'a str,
     created_at: String,
     expires_on: String,
+}
+
+/// How the provider uses the version, and the reasons that keep it there.
+#[derive(Serialize)]
+struct OwnReadiness<'a> {
+    version: Label,
+    newest: Label,
+    since: String,
+    until: String,
+    counted_since: Option<String>,
+    usage: Option<&'a ProviderUse>,
+}
+
+impl<'a> From<&'a VersionReadiness> for OwnReadiness<'a> {
+    fn from(found: &'a VersionReadiness) -> Self {
+        Self {
+            version: found.version,
+            newest: found.newest,
+            since: found.since.to_string(),
+            until: found.until.to_string(),
+            counted_since: found.counted_since.as_ref().map(ToString::to_string),
+            usage: found.providers.first(),
+        }
+    }
 }
 
 /// `GET /account`
@@ -84,6 +109,8 @@ pub(super) fn readiness(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let days = query::days(request.query()).map_err(ApiError::Filters)?;
-    let data = OwnReadiness::load(session, request.served, days, request.versions)?;
+    let reports = VersionReadiness::load_own(session, [request.served], days, request.versions)?;
+    // One report for the one version.
+    let data = reports.first().map(OwnReadiness::from);
     Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)
 }

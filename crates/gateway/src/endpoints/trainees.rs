@@ -16,9 +16,9 @@ use domain::{
 use serde_json::value::to_raw_value;
 use storage::records::trainees::{Nested, StoredTrainee, TraineeDocument};
 use storage::session::ProviderSession;
-use usage::observation::RecordKey;
 
 use crate::error::{ApiError, Missing};
+use crate::recording::observation::RecordKey;
 use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
-use adapter_kit::problems::{ErrorBody, Errors, ErrorsByField};
+use adapter_kit::problems::{ErrorBody, ErrorEntry, Errors, ErrorsByField};
 use adapter_kit::read::{BatchError, MAX_KEY_CHARS};
 use adapter_kit::{ProblemForm, Served};
 use domain::{Lists, Problem};
@@ -376,11 +376,16 @@ impl ErrorReply {
 
     /// Writes the body in the form of the version.
     fn in_form(self, form: ProblemForm) -> ApiResponse {
-        let reply = ApiResponse::error(
+        let mut reply = ApiResponse::error(
             self.status,
             self.body.to_json(form, self.status.as_u16()),
             form,
         );
+        if let ErrorBody::List(Errors { errors }) = self.body
+            && let Ok([error]) = <[ErrorEntry; 1]>::try_from(errors)
+        {
+            reply.message = Some(error.message);
+        }
         let reply = self
             .headers
             .into_iter()

@@ -19,19 +19,17 @@ use http_kit::requests::body::{Body, batch_form};
 use http_kit::requests::request_id;
 use http_kit::responses::response_stream::{Reservation, Source};
 use storage::base::cause::Cause;
+use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
 use storage::session::{Session, ValidToken};
-use usage::observation::{RecordKey, RequestObservation};
-use usage::request_log::problems::RequestProblems;
-use usage::request_log::{ObservedRequest, RecordResult};
 
 use crate::error::{ApiError, ErrorForm};
 use crate::idempotency::IDEMPOTENT_REPLAYED;
 use crate::job::record_token_use;
 use crate::parts::{PARTS_PER_REQUEST, PartOutcome, run_part};
-use crate::record_result::record_result;
+use crate::recording::observation::RequestObservation;
+use crate::recording::{HandledRequest, RequestResult, record};
 use crate::request::idempotency_key::IDEMPOTENCY_KEY;
-use crate::request::identity::logged;
 use crate::request::{ApiRequest, query};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
@@ -72,7 +70,6 @@ pub(crate) async fn handle(
         let token = observation.token;
         let batch = Batch {
             state,
-            received,
             request,
             endpoint,
             token,
@@ -120,22 +117,12 @@ async fn authenticate(
 /// The data that all items of a batch share.
 struct Batch<'a> {
     state: &'a GatewayState,
-    /// The request for the batch, as it was received.
-    received: &'a HttpRequest,
     request: &'a ApiRequest,
     /// The endpoint that each item is a request for.
     endpoint: Endpoint,
     token: Option<ValidToken>,
     body: &'a Body,
     form: ErrorForm,
-}
-
-/// The entry of the request log for an item.
-struct ItemLog {
-    position: u32,
-    status: StatusCode,
-    result: RecordResult,
-    record: Option<RecordKey>,
 }
 
 /// The reply to an item.
@@ -184,7 +171,7 @@ impl Batch<'_> {
         })
     }
 
-    /// Runs an item unless it is invalid, and logs it.
+    /// Runs an item unless it is invalid, and records it.
     async fn handle_item(&self, position: u32, item: BatchItem<'_>) -> ItemReply {
         let BatchItem {
             key,
@@ -194,26 +181,24 @@ impl Batch<'_> {
         } = item;
         let PartOutcome {
             result,
-            names,
-            record,
+            observation,
         } = match key.clone().filter(|_| problems.is_empty()) {
             Some(key) => self.run(&key, data).await,
             None => PartOutcome::refused(ApiError::Invalid(problems)),
         };
-        let record_result = record_result(
-            self.endpoint,
-            self.request.validates_only(),
-            result.as_ref(),
-        );
         let Self {
             state,
             request,
+            endpoint,
             form,
             ..
         } = *self;
-        let mut logged = RequestProblems::default();
-        let mut refuse = |mut failure: ApiError| {
-            logged = failure.logged_problems(request.served);
+        let recorded = RequestResult::new(
+            (request.served, request.lists),
+            (endpoint, request.validates_only()),
+            result.as_ref(),
+        );
+        let refuse = |mut failure: ApiError| {
             let left_out = shorten(&mut failure);
             let left_out =
                 (left_out > 0).then(|| format!("{left_out} more problems are not shown"));
@@ -221,51 +206,26 @@ impl Batch<'_> {
                 .reply(request.served, request.lists, form)
                 .with_warnings(left_out)
         };
-        let reply = result.map_or_else(&mut refuse, |reply| {
+        let reply = result.map_or_else(refuse, |reply| {
             reply.with_notices(request.version(), &notices)
         });
         metrics::batch_item(reply.status).increment(1);
         // A reply that is not counted yet is a refusal: nothing was stored for its item.
         let counted = reply.counted_as_part(&state.response_sender);
         let reply = counted.map_err(ApiError::from).unwrap_or_else(refuse);
-        self.log(
-            ItemLog {
-                position,
-                status: reply.status,
-                result: record_result,
-                record,
-            },
-            logged,
-        );
+        let names = observation.names.clone();
+        if let Some(token) = self.token {
+            let handled = HandledRequest {
+                served: request.served,
+                endpoint,
+                provider_id: token.provider_id,
+                sender: Sender::Token(token.id),
+                item: Some(position),
+                observation,
+            };
+            record(state, handled, recorded, &reply);
+        }
         ItemReply { key, reply, names }
-    }
-
-    /// Logs an item with its position in the batch.
-    fn log(&self, item: ItemLog, problems: RequestProblems) {
-        let Self {
-            state,
-            received,
-            request,
-            endpoint,
-            ..
-        } = *self;
-        let Some(token) = self.token else {
-            return;
-        };
-        let served = request.served;
-        let method = received.method().clone();
-        let observed = ObservedRequest {
-            served,
-            endpoint,
-            method,
-            status: item.status,
-            item: Some(item.position),
-            result: item.result,
-            record: item.record,
-        };
-        state
-            .request_log
-            .record(&state.store, logged(token), observed, problems);
     }
 
     /// Runs an item as a separate request.

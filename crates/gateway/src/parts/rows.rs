@@ -7,15 +7,13 @@ use actix_web::web::Bytes;
 use adapter_kit::problems::message;
 use adapter_kit::{Served, names};
 use domain::Lists;
-use http_kit::requests::methods::usual_method;
+use storage::observations::requests::RecordResult;
 use storage::records::idempotency::KeyState;
 use storage::session::Session;
-use usage::request_log::run_report::status_sentence;
-use usage::request_log::{ObservedRequest, RecordResult};
 
 use crate::error::{ApiError, ErrorForm};
 use crate::parts::{PartOutcome, run_part};
-use crate::record_result::record_result;
+use crate::recording::{HandledRequest, RequestResult, record};
 use crate::request::ApiRequest;
 use crate::request::identity::UserIdentity;
 use crate::request::row::Row;
@@ -63,29 +61,42 @@ pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> Row
         };
     };
     let served = request.served;
-    let PartOutcome { result, record, .. } = run_part(state, request, endpoint).await;
-    let record_result = record_result(endpoint, !is_sent, result.as_ref());
-    let logged = result
-        .as_ref()
-        .err()
-        .map(|error| error.logged_problems(served))
-        .unwrap_or_default();
-    let outcome = RowOutcome::new(served, state.lists, record_result, result);
-    if is_sent && !outcome.is_temporary {
-        let observed = ObservedRequest {
+    let PartOutcome {
+        result,
+        observation,
+    } = run_part(state, request, endpoint).await;
+    let recorded = RequestResult::new((served, state.lists), (endpoint, !is_sent), result.as_ref());
+    let record_result = recorded.record.unwrap_or(RecordResult::Changed);
+    let problems = match &result {
+        Ok(_) => Vec::new(),
+        Err(error) => problems(served, state.lists, record_result, error),
+    };
+    let reply = result.unwrap_or_else(|error| error.reply(served, state.lists, ErrorForm::List));
+    let is_temporary = reply.status.is_server_error();
+    if is_sent && !is_temporary {
+        let (provider_id, sender) = user.recorded();
+        let handled = HandledRequest {
             served,
             endpoint,
-            method: usual_method(endpoint.method()),
-            status: outcome.status,
+            provider_id,
+            sender,
             item: Some(position),
-            result: record_result,
-            record,
+            observation,
         };
-        state
-            .request_log
-            .record(&state.store, user.logged(), observed, logged);
+        record(state, handled, recorded, &reply);
     }
-    outcome
+    if reply.status.is_success() {
+        RowOutcome {
+            result: record_result,
+            ..RowOutcome::accepted(reply)
+        }
+    } else {
+        RowOutcome {
+            result: record_result,
+            is_temporary,
+            ..RowOutcome::refused(reply.status, problems)
+        }
+    }
 }
 
 /// Whether the row was already carried out, according to its idempotency key.
@@ -118,32 +129,16 @@ pub async fn was_sent(
 }
 
 impl RowOutcome {
-    /// The outcome of a row with this reply or error.
-    fn new(
-        served: &Served,
-        lists: &Lists,
-        result: RecordResult,
-        reply: Result<ApiResponse, ApiError>,
-    ) -> Self {
-        match reply {
-            Ok(reply) => Self {
-                status: reply.status,
-                result,
-                etag: etag(&reply),
-                problems: Vec::new(),
-                warnings: reply.warnings().map(str::to_owned).collect(),
-                body: reply.body,
-                is_temporary: false,
-            },
-            Err(error) => {
-                let problems = problems(served, lists, result, &error);
-                let reply = error.reply(served, lists, ErrorForm::List);
-                Self {
-                    result,
-                    is_temporary: reply.status.is_server_error(),
-                    ..Self::refused(reply.status, problems)
-                }
-            }
+    /// The outcome of an accepted row.
+    fn accepted(reply: ApiResponse) -> Self {
+        Self {
+            status: reply.status,
+            result: RecordResult::Changed,
+            etag: etag(&reply),
+            problems: Vec::new(),
+            warnings: reply.warnings().map(str::to_owned).collect(),
+            body: reply.body,
+            is_temporary: false,
         }
     }
 
@@ -152,7 +147,7 @@ impl RowOutcome {
         if problems.is_empty() {
             problems.push(RowProblem {
                 field: String::new(),
-                words: status_sentence(status.as_u16()),
+                words: status_sentence(status),
             });
         }
         Self {
@@ -221,4 +216,19 @@ fn problems(
         }];
     }
     Vec::new()
+}
+
+/// The sentence for a refused row by its status alone.
+fn status_sentence(status: StatusCode) -> String {
+    let sentence = match status.as_u16() {
+        400 => "The body of the request is not valid JSON.",
+        404 => "No record with this identifier exists.",
+        409 => "Another request changed the record at the same time.",
+        412 => "The record has changed since it was read.",
+        413 => "The body of the request is too large.",
+        429 => "There were too many requests in a short time.",
+        500.. => "The register could not answer. Send the request again.",
+        _ => "The request was refused.",
+    };
+    sentence.to_owned()
 }

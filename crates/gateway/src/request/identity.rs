@@ -4,7 +4,7 @@ use storage::accounts::uploads::Uploader;
 use storage::accounts::users::{SecretDigest, SignedIn};
 use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
-use storage::session::{Session, ValidToken};
+use storage::session::Session;
 
 use crate::error::ApiError;
 
@@ -39,15 +39,10 @@ impl UserIdentity {
             .ok_or(ApiError::SignedOut)
     }
 
-    /// The provider and the sender for the request log.
+    /// The provider and the sender, for the record of requests.
     #[must_use]
-    pub const fn logged(&self) -> (i64, Sender) {
+    pub const fn recorded(&self) -> (i64, Sender) {
         let user = Sender::User(self.uploader.user_id());
         (self.uploader.provider_id(), user)
     }
-}
-
-/// The provider and the sender of a request with a token, for the request log.
-pub(crate) fn logged(token: ValidToken) -> (i64, Sender) {
-    (token.provider_id, Sender::Token(token.id))
 }

@@ -14,6 +14,7 @@ use actix_web::rt;
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
 use gateway::admission::Admission;
+use gateway::recording::recorder::{Recorder, RecorderOptions};
 use gateway::request::idempotency_key::KeyDigests;
 use gateway::state::GatewayState;
 use http_kit::connections::Limits;
@@ -30,8 +31,6 @@ use storage::error::StorageError;
 use storage::maintenance::served_addresses::ServedAddresses;
 use storage::maintenance::server_lock;
 use storage::store::Store;
-use usage::request_log::{self, RequestLog};
-use usage::shadow_checks::ShadowChecks;
 
 use super::{CodeLists, CommandError, Database};
 use crate::app_state::AppState;
@@ -102,8 +101,7 @@ pub(super) struct Serve {
     #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE",
         value_parser = between::<u8>(0, 100))]
     shadow_share: Option<u8>,
-    /// Log each provider's requests for `request list`: refused requests for 30 days, and recent
-    /// accepted requests
+    /// Store each provider's writes and refused requests for 30 days, for `request list`
     #[arg(
         long,
         value_name = "on|off",
@@ -298,7 +296,15 @@ impl Serve {
             Mailer::new(server, sites, environment)
         });
         record_served_addresses(&store, &served);
-        let state = AppState::new(store, environment);
+        let options = RecorderOptions {
+            versions,
+            lists,
+            checked_share: self.shadow_share(environment),
+            records_requests: self.request_log == Switch::On,
+            is_periodic: true,
+        };
+        let recorder = Recorder::start(store.clone(), options).map_err(CommandError::Server)?;
+        let state = AppState::new(store, environment, recorder);
         let gateway = state.gateway.with_versions(versions, lists);
         let state = AppState { gateway, ..state };
         let settings_with_api = placement.is_with_api().then(|| settings.clone());
@@ -402,7 +408,7 @@ impl Serve {
         Ok(())
     }
 
-    /// Creates the state according to the options, and starts the shadow checks.
+    /// Creates the state according to the options.
     fn app_state(
         &self,
         state: AppState,
@@ -419,10 +425,6 @@ impl Serve {
             cursors: CursorKey::new(&key),
             key_digests: KeyDigests::new(&key),
             long_polls: LongPolls::new(limits.max_connections.get()),
-            request_log: match self.request_log {
-                Switch::On => RequestLog::with_bounds(request_log::Bounds::default()),
-                Switch::Off => RequestLog::off(),
-            },
             ..state.gateway
         };
         let state = AppState {
@@ -430,26 +432,7 @@ impl Serve {
             settings,
             ..state
         };
-        let state =
-            state.with_trusted_proxies(self.bounds.trusted_proxies.clone().unwrap_or_default());
-        let GatewayState {
-            versions,
-            lists,
-            usage,
-            environment,
-            ..
-        } = &state.gateway;
-        let shadow = ShadowChecks::start(
-            self.shadow_share(*environment),
-            versions,
-            lists,
-            usage.clone(),
-        );
-        let gateway = GatewayState {
-            shadow: shadow.map_err(CommandError::Server)?,
-            ..state.gateway
-        };
-        Ok(AppState { gateway, ..state })
+        Ok(state.with_trusted_proxies(self.bounds.trusted_proxies.clone().unwrap_or_default()))
     }
 }
 
@@ -485,13 +468,4 @@ fn start_background_tasks(state: &AppState, registry_delay: Option<u32>, mailer:
             TimeDelta::seconds(seconds.into()),
         );
     }
-    usage::flush::start(
-        state.gateway.usage.clone(),
-        state.gateway.shadow.clone(),
-        state.gateway.store.clone(),
-    );
-    request_log::start(
-        state.gateway.request_log.clone(),
-        state.gateway.store.clone(),
-    );
 }

@@ -93,18 +93,15 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// The kinds of old rows with their names in the log, and the functions that remove them.
-const REMOVALS: [(&str, Remove); 10] = [
+const REMOVALS: [(&str, Remove); 9] = [
     ("stored replies", |session, most| {
         session.remove_old_replies(most)
     }),
-    ("usage counts", |session, most| {
-        session.remove_old_usage(most)
-    }),
-    ("request log entries", |session, most| {
+    ("recorded requests", |session, most| {
         session.remove_old_requests(most)
     }),
-    ("runs of requests", |session, most| {
-        session.remove_old_runs(most)
+    ("totals of requests", |session, most| {
+        session.remove_old_totals(most)
     }),
     ("invitation links", |session, most| {
         session.remove_old_invitations(most)

@@ -295,6 +295,8 @@ mod tests {
     use storage::store::StoreOptions;
     use test_support::Database;
 
+    use gateway::recording::recorder::{Recorder, RecorderOptions};
+
     use super::*;
 
     #[test]
@@ -319,7 +321,15 @@ mod tests {
 
     async fn answers_before_and_while_stopping(store: Store) -> Vec<(u16, Value)> {
         let readiness = Readiness::default();
-        let state = AppState::new(store, Environment::Sandbox);
+        let options = RecorderOptions {
+            versions: versions::all(),
+            lists: domain::Lists::embedded(),
+            checked_share: 0,
+            records_requests: false,
+            is_periodic: false,
+        };
+        let recorder = Recorder::start(store.clone(), options).unwrap();
+        let state = AppState::new(store, Environment::Sandbox, recorder);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         let operator = OperatorListener::new(&state, readiness.clone(), metrics);
         let app =

@@ -16,7 +16,6 @@ use actix_web::rt;
 use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
 use futures_util::future::{Either, join, select};
 use http_kit::logging;
-use usage::request_log;
 
 use crate::app_state::AppState;
 use crate::operations::readiness::Readiness;
@@ -160,16 +159,7 @@ async fn stop(
 /// The store comes last, because the other work writes to it.
 async fn finish(state: &AppState, max_time: Duration) {
     let all_work = async {
-        let write_counts = async {
-            usage::flush::write(
-                &state.gateway.usage,
-                &state.gateway.shadow,
-                &state.gateway.store,
-            )
-            .await;
-            request_log::write(&state.gateway.request_log, &state.gateway.store).await;
-        };
-        join(state.long_jobs.finished(), write_counts).await;
+        join(state.long_jobs.finished(), state.gateway.recorder.flush()).await;
         state.gateway.store.drain().await;
     };
     match rt::time::timeout(max_time, all_work).await {

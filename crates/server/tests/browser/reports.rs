@@ -57,7 +57,7 @@ fn rejected_request_of_the_night_is_found_in_three_steps() {
         let field = Trainee::inputs(SERVED[0]).name_of(F::first_names).unwrap();
         for words in [
             "1 record: 1 refused",
-            "A required value is missing.",
+            "cannot be blank",
             field,
             &SERVED[0].label.to_string(),
         ] {
@@ -65,7 +65,7 @@ fn rejected_request_of_the_night_is_found_in_three_steps() {
         }
         assert!(!found.contains("Night"), "{found}");
         // Third: what it means.
-        browser.tab_to("A required value is missing.");
+        browser.tab_to("cannot be blank");
         browser.press(ENTER);
         browser.wait_until(
             "location.pathname.startsWith('/docs') && document.readyState === 'complete'",

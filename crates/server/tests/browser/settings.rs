@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use versions::SERVED;
 
 use super::axe;
 use super::driver::{Browser, ENTER, Scripts, TAB};
@@ -191,6 +192,7 @@ fn axe_finds_nothing_on_settings_pages_and_none_scrolls_sideways() {
     );
     let token = browser.read("document.getElementById('token').value");
     assert_eq!(server.info(&token), 200);
+    assert_eq!(server.send(SERVED[0], "/trainees", &json!({})), 422);
     submit(
         "/tokens/1/rotate",
         "Error: Replace",

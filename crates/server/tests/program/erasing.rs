@@ -258,7 +258,7 @@ fn nothing_of_an_erased_person_is_left_in_the_database() {
     server.stop();
     let usage = tables(&url)
         .into_iter()
-        .find(|(table, _)| table == "shadow_checks")
+        .find(|(table, _)| table == "request_totals")
         .unwrap()
         .1;
     assert!(!usage.is_empty() && !usage.contains(BORN_ON));

@@ -537,8 +537,8 @@ fn other_tables(url: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What stands in every table, a line for each row, except the keys of the request log, which are
-/// kept on purpose.
+/// What stands in every table, a line for each row, except the keys of recorded requests and the
+/// problems beside them, which are kept on purpose.
 pub(super) fn tables(url: &str) -> Vec<(String, String)> {
     let is_sqlite = url.starts_with("sqlite:");
     let names = if is_sqlite {
@@ -558,10 +558,16 @@ pub(super) fn tables(url: &str) -> Vec<(String, String)> {
                 let columns = columns
                     .iter()
                     .filter(|name| *name != "record_key")
-                    .map(|name| format!("coalesce(CAST({name} AS TEXT), '')"));
+                    .map(|name| match name.as_str() {
+                        "problems" => "CASE WHEN record_key IS NULL THEN coalesce(problems, '') ELSE '' END".to_owned(),
+                        _ => format!("coalesce(CAST({name} AS TEXT), '')"),
+                    });
                 columns.collect::<Vec<_>>().join(" || ' ' || ")
             } else {
-                format!("(to_jsonb({table}) - 'record_key')::TEXT")
+                format!(
+                    "(to_jsonb({table}) - 'record_key' - CASE WHEN to_jsonb({table}) ->> 'record_key' IS NULL THEN '' \
+                     ELSE 'problems' END)::TEXT"
+                )
             };
             let rows = texts(url, &format!("SELECT {row} AS text FROM {table}"));
             (table, rows.join("\n"))
@@ -741,9 +747,8 @@ fn nothing_of_a_person_leaves_the_records() {
     );
     for (table, rows) in other_tables(&place.url()) {
         let counts = [
-            "usage_by_day",
-            "shadow_checks",
-            "request_log",
+            "requests",
+            "request_totals",
             "sign_in_sessions",
             "activity_log",
             "imports",

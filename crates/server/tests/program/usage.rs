@@ -1,15 +1,11 @@
 //! What providers use and who is ready for the newest version, as an operator asks for it.
 
-use std::thread;
-use std::time::Duration;
-
 use adapter_kit::ApiVersion;
 use chrono::{Datelike as _, Days, NaiveDate, Utc};
 use serde_json::{Value, json};
 use versions::SERVED;
 
-use super::support::{Workplace, agent, execute, wait_until};
-use super::users;
+use super::support::{Workplace, agent, execute};
 
 /// The version that is looked at.
 fn older() -> &'static ApiVersion {
@@ -47,17 +43,19 @@ fn counted(day: NaiveDate) -> Workplace {
     execute(
         &place.url(),
         &format!(
-            "INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id,
-                                       last_at, last_request_id) VALUES
-                ('{day}', 2, '{newest}', 'GET /info', '', 7, '{day} 10:00:00', 'i1', '{day} 11:00:00', 'i2'),
-                ('{day}', 1, '{older}', 'POST /trainees', '', 40, '{day} 09:00:00', 'a1', '{day} 12:30:00.250', 'a2'),
-                ('{day}', 1, '{older}', 'POST /trainees', 'other_name', 3, '{day} 09:00:00', 'a1', '{day} 10:00:00', 'a9'),
-                ('{day}', 1, '{newest}', 'GET /info', '', 2, '{day} 10:00:00', 'n1', '{day} 11:00:00', 'n2');
-             INSERT INTO shadow_checks (day, token_id, version, against, checked, valid) VALUES
-                ('{day}', 1, '{older}', '{newest}', 40, 30);
-             INSERT INTO shadow_problems (day, token_id, version, against, field, code, writes) VALUES
-                ('{day}', 1, '{older}', '{newest}', 'sex', 'unknown_code', 2),
-                ('{day}', 1, '{older}', '{newest}', 'email', 'blank', 8);"
+            "INSERT INTO request_totals (day, token_id, version, endpoint, status, kind, detail, requests, first_at,
+                                         first_request_id, last_at, last_request_id) VALUES
+                ('{day}', 2, '{newest}', 'GET /info', 200, 'request', '', 7, '{day} 10:00:00', 'i1', '{day} 11:00:00', 'i2'),
+                ('{day}', 1, '{older}', 'POST /trainees', 201, 'request', '', 30, '{day} 09:00:00', 'a1', '{day} 12:00:00', 'a3'),
+                ('{day}', 1, '{older}', 'POST /trainees', 422, 'request', '', 10, '{day} 09:30:00', 'a4', '{day} 12:30:00.250', 'a2'),
+                ('{day}', 1, '{older}', 'POST /trainees', 201, 'name', 'other_name', 3, '{day} 09:00:00', 'a1', '{day} 10:00:00', 'a9'),
+                ('{day}', 1, '{newest}', 'GET /info', 200, 'request', '', 2, '{day} 10:00:00', 'n1', '{day} 11:00:00', 'n2'),
+                ('{day}', 1, '{older}', 'POST /trainees', 200, 'check', '{newest}', 30, '{day} 09:00:00', '', '{day} 09:00:00', ''),
+                ('{day}', 1, '{older}', 'POST /trainees', 422, 'check', '{newest}', 10, '{day} 09:00:00', '', '{day} 09:00:00', ''),
+                ('{day}', 1, '{older}', 'POST /trainees', 422, 'problem', '{newest} unknown_code sex', 2, '{day} 09:00:00', '',
+                 '{day} 09:00:00', ''),
+                ('{day}', 1, '{older}', 'POST /trainees', 422, 'problem', '{newest} blank email', 8, '{day} 09:00:00', '',
+                 '{day} 09:00:00', '');"
         ),
     );
     place
@@ -154,49 +152,6 @@ fn usage_prints_csv_and_json_by_provider_and_start_date() {
         serde_json::from_str::<Value>(ended.stdout()).unwrap()["lines"],
         json!([])
     );
-}
-
-#[test]
-fn names_of_tokens_are_no_formulas_in_a_spreadsheet() {
-    let (day, newest) = (recently(), newest().label);
-    let place = Workplace::new();
-    assert_eq!(
-        place
-            .run(
-                &[
-                    "provider", "add", "--ukprn", "10000001", "--name", "Ashdown"
-                ],
-                None
-            )
-            .status(),
-        0
-    );
-    let issued = place.run(
-        &[
-            "token",
-            "issue",
-            "--provider",
-            "10000001",
-            "--name",
-            "=HYPERLINK(A1)",
-        ],
-        None,
-    );
-    assert_eq!(issued.status(), 0, "{}", issued.stderr());
-    execute(
-        &place.url(),
-        &format!(
-            "INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id,
-                                       last_at, last_request_id) VALUES
-                ('{day}', 1, '{newest}', 'GET /info', '', 7, '{day} 10:00:00', '-i1', '{day} 11:00:00', 'i2');"
-        ),
-    );
-    let ended = place.run(&["usage", "--output", "csv"], None);
-    let line = ended.stdout().lines().nth(1).unwrap();
-    let expected = format!(
-        "10000001,1,'=HYPERLINK(A1),{newest},GET /info,request,,7,{day}T10:00:00.000Z,'-i1,"
-    );
-    assert!(line.starts_with(&expected), "{line}");
 }
 
 #[test]
@@ -379,35 +334,6 @@ fn readiness_of_a_version_that_nobody_knows_is_refused() {
         "{}",
         ended.stderr()
     );
-}
-
-#[test]
-fn sandbox_shows_readiness_after_the_first_write() {
-    let place = Workplace::new();
-    let server = place.serve(&[], None);
-    let ended = place.run(
-        &[
-            "user",
-            "invite",
-            "--provider",
-            "10099999",
-            "--email",
-            "p@example.com",
-        ],
-        None,
-    );
-    let browser = users::browser();
-    let cookie = users::sign_in(&browser, ended.stdout().trim_end());
-    let body: Value = serde_json::from_str(&server::sandbox::demo::example(older())).unwrap();
-    let path = format!("/api/{}/trainees", older().label);
-    assert_eq!(server.send(&agent(), "POST", &path, Some(&body)).0, 201);
-    let page = format!("http://{}/settings/readiness", server.address());
-    let would_accept = format!("{} would accept 100 %", newest().label);
-    wait_until("the write is in the readiness page", || {
-        thread::sleep(Duration::from_millis(500));
-        let text = users::ask(&browser, &page, &cookie, None).text;
-        text.contains(&would_accept) && !text.contains("No writes have been checked yet")
-    });
 }
 
 #[test]

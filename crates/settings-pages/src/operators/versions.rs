@@ -29,7 +29,8 @@ pub(crate) fn show(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let mut versions = VersionReadiness::load_all(session, DEFAULT_DAYS, None, request.versions)?;
+    let all = request.versions;
+    let mut versions = VersionReadiness::load(session, all.iter(), DEFAULT_DAYS, None, all)?;
     // Newest version first, like on other pages.
     versions.reverse();
     Reply::page(&Versions {

@@ -6,9 +6,8 @@ use askama::Template;
 use domain::Code;
 use http_kit::paths;
 use storage::accounts::users::SignedIn;
-use storage::error::StorageError;
 use storage::session::ProviderSession;
-use usage::readiness::{DEFAULT_DAYS, FEW, OwnReadiness, ProviderUse, ReadinessWeek};
+use usage::readiness::{DEFAULT_DAYS, FEW, ProviderUse, ReadinessWeek, VersionReadiness};
 
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
@@ -44,42 +43,40 @@ pub(crate) fn show(
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
-    let used = OwnReadiness::load_older(session, DEFAULT_DAYS, request.versions)?;
-    let versions = used
-        .into_iter()
-        .filter_map(|found| Version::from_readiness(session, found).transpose());
+    let all = request.versions;
+    let newest = all.newest().map(|served| served.version.label);
+    let older = all
+        .iter()
+        .filter(|served| Some(served.version.label) != newest);
+    let used = VersionReadiness::load_own(session, older, DEFAULT_DAYS, all)?;
+    let versions = used.into_iter().filter_map(Version::from_readiness);
     Reply::page(&Readiness {
         frame: Frame::new(request, signed_in, SettingsSection::Readiness),
-        newest: request.versions.newest().map(|served| served.version.label),
+        newest,
         tries_writes: request.tries_writes,
-        versions: versions.collect::<Result<_, _>>()?,
+        versions: versions.collect(),
     })
 }
 
 impl Version {
     /// The readiness for the page, or `None` if the organisation does not use the version.
-    fn from_readiness(
-        session: &mut ProviderSession<'_>,
-        OwnReadiness {
-            version,
-            newest,
-            usage,
-            ..
-        }: OwnReadiness,
-    ) -> Result<Option<Self>, StorageError> {
-        let Some(usage) = usage else { return Ok(None) };
+    fn from_readiness(found: VersionReadiness) -> Option<Self> {
+        let VersionReadiness {
+            version, newest, ..
+        } = found;
+        let usage = found.providers.into_iter().next()?;
         let help = usage.problems.iter().map(|problem| {
             let is_code = Code::ALL.iter().any(|code| code.name() == problem.code);
             is_code.then(|| paths::problem(newest, &problem.code))
         });
-        Ok(Some(Self {
+        Some(Self {
             label: version,
             newest,
-            weeks: ReadinessWeek::load_own(session, version, newest)?,
+            weeks: found.weeks,
             help: help.collect(),
             usage,
             differences: paths::differences(version, newest),
             guide: paths::move_page(version, newest),
-        }))
+        })
     }
 }

@@ -5,10 +5,10 @@ use adapter_kit::{Endpoint, Label, Versions};
 use form_urlencoded::Serializer;
 use http_kit::paths;
 use http_kit::requests::request_id;
-use storage::observations::request_log::{Outcome, RequestFilter};
-use usage::request_log::filter;
+use storage::observations::requests::listing::RequestFilter;
 
 use crate::request::form::{Faults, Form};
+use crate::request_report as filter;
 
 /// The names of the fields.
 const FIELDS: [&str; 9] = [
@@ -35,7 +35,7 @@ pub(crate) struct Choice {
 pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
     let mut reader = Reader { query, faults };
     let filter = RequestFilter {
-        outcome: reader.read("outcome", outcome),
+        is_refused: reader.read("outcome", is_refused),
         statuses: reader.read("status", |text| {
             filter::statuses(text)
                 .map_err(|_| "Enter a status from 100 to 599, such as 422, or a class such as 4xx")
@@ -98,10 +98,10 @@ impl Reader<'_> {
 }
 
 /// Parses the outcome of requests. `Err` is the fault of the field.
-fn outcome(text: &str) -> Result<Outcome, &'static str> {
+fn is_refused(text: &str) -> Result<bool, &'static str> {
     match text {
-        "refused" => Ok(Outcome::Refused),
-        "accepted" => Ok(Outcome::Accepted),
+        "refused" => Ok(true),
+        "accepted" => Ok(false),
         _ => Err("Choose refused or accepted requests"),
     }
 }

@@ -3,16 +3,19 @@
 //! values or bodies.
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use domain::values::iso_8601::timestamp;
 use storage::accounts::users::SignedIn;
-use storage::observations::request_log::{LogPosition, LoggedRequest, Outcome, RequestPage};
+use storage::observations::requests::RecordedRequest;
+use storage::observations::requests::listing::{RequestPage, RequestPosition};
+use storage::observations::requests::refusals::{Refusal, Refusals};
 use storage::session::ProviderSession;
-use usage::request_log::report::{RefusalLine, RefusedMost, help, problem_text};
 
 use crate::organisation::request_filter::{self, Choice};
 use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
+use crate::request_report::{help, problem_text, refused_most};
 
 #[derive(Template)]
 #[template(path = "settings/requests.html")]
@@ -40,8 +43,10 @@ struct Most {
 }
 
 struct MostLine {
-    line: RefusalLine,
+    refusal: Refusal,
     problem: String,
+    /// The address of the documentation of the problem.
+    help: Option<String>,
     /// The address of the list of these requests.
     requests: String,
     /// The address of the newest of these requests.
@@ -59,16 +64,17 @@ struct List {
 
 struct Line {
     at: String,
-    request: LoggedRequest,
+    request: RecordedRequest,
     problems: Vec<Problem>,
 }
 
 impl Line {
     /// The style class of the outcome.
     fn tag(&self) -> &'static str {
-        match self.request.outcome() {
-            Outcome::Refused => "tag-bad",
-            Outcome::Accepted => "tag-good",
+        if self.request.result.is_refused() {
+            "tag-bad"
+        } else {
+            "tag-good"
         }
     }
 }
@@ -91,7 +97,7 @@ pub(crate) fn list(
     let position = match after {
         "" => None,
         text => Some(
-            text.parse::<LogPosition>()
+            text.parse::<RequestPosition>()
                 .map_err(|_| PageError::NotFound)?,
         ),
     };
@@ -101,7 +107,8 @@ pub(crate) fn list(
     let most = if is_part {
         None
     } else {
-        Some(Most::from(RefusedMost::load(session)?))
+        let (since, refusals) = refused_most(session)?;
+        Some(Most::new(since, refusals))
     };
     let list = match faults.is_empty() {
         true => Some(List::from_page(
@@ -130,49 +137,42 @@ pub(crate) fn list(
     }
 }
 
-impl From<RefusedMost> for Most {
-    fn from(
-        RefusedMost {
-            since,
-            lines,
-            counted,
-            is_complete,
-        }: RefusedMost,
-    ) -> Self {
-        let lines = lines.into_iter().map(MostLine::from).collect();
+impl Most {
+    fn new(since: DateTime<Utc>, refusals: Refusals) -> Self {
         Self {
             since: timestamp(since),
-            counted,
-            is_complete,
-            lines,
+            counted: refusals.counted,
+            is_complete: refusals.is_complete,
+            lines: refusals.kinds.into_iter().map(MostLine::from).collect(),
         }
     }
 }
 
-impl From<RefusalLine> for MostLine {
-    fn from(line: RefusalLine) -> Self {
-        let refusal = &line.refusal;
-        let status = refusal.status.to_string();
+impl From<Refusal> for MostLine {
+    fn from(refusal: Refusal) -> Self {
+        let kind = &refusal.kind;
+        let status = kind.status.to_string();
         // The filter that finds all requests with this problem.
         let filter = [
             ("outcome", "refused"),
             ("status", status.as_str()),
-            ("endpoint", refusal.endpoint.as_str()),
-            ("version", refusal.version.as_str()),
-            ("code", refusal.code.as_str()),
+            ("endpoint", kind.endpoint.as_str()),
+            ("version", kind.version.as_str()),
+            ("code", kind.code.as_str()),
         ];
-        let problem = if refusal.code.is_empty() {
+        let problem = if kind.code.is_empty() {
             format!("status {status}")
         } else {
-            refusal.code.clone()
+            kind.code.clone()
         };
         let requests = request_filter::address(filter);
         let newest = request_filter::address([("request_id", &*refusal.newest.request_id)]);
         Self {
             problem,
+            help: help(&kind.version, &kind.code, kind.status),
             requests,
             newest,
-            line,
+            refusal,
         }
     }
 }
@@ -191,8 +191,8 @@ impl List {
     }
 }
 
-impl From<LoggedRequest> for Line {
-    fn from(request: LoggedRequest) -> Self {
+impl From<RecordedRequest> for Line {
+    fn from(request: RecordedRequest) -> Self {
         let documentation = |code: &str| help(&request.version, code, request.status);
         let mut problems: Vec<Problem> = request
             .problems
@@ -202,13 +202,20 @@ impl From<LoggedRequest> for Line {
                 help: documentation(&problem.code),
             })
             .collect();
-        // A refusal without problems in its body is shown by its status.
-        if problems.is_empty() && request.outcome() == Outcome::Refused {
+        if problems.is_empty() && request.result.is_refused() {
             problems.push(Problem {
                 words: format!("status {}", request.status),
                 help: documentation(""),
             });
         }
+        let newest = request.newest_problems.iter().flatten();
+        let newest: Vec<Problem> = newest
+            .map(|(code, field)| Problem {
+                words: format!("in the newest version: {code} {field}"),
+                help: None,
+            })
+            .collect();
+        problems.extend(newest);
         Self {
             at: timestamp(request.answered_at),
             problems,

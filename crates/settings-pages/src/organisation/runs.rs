@@ -6,18 +6,18 @@ use domain::values::iso_8601::timestamp;
 use http_kit::paths;
 use http_kit::responses::page::short_time;
 use storage::accounts::users::SignedIn;
-use storage::observations::request_log::runs::{PAGE, Run};
-use storage::observations::request_log::{LogPosition, LoggedRequest};
+use storage::observations::requests::RecordedRequest;
+use storage::observations::requests::listing::RequestPosition;
+use storage::observations::requests::runs::{MAX_COUNTED, PAGE, Run};
 use storage::session::{ProviderSession, Session};
-use usage::request_log::report::help;
-use usage::request_log::run_report::{
-    count_text, problem_sentences, record_name, refused_csv, run_kind,
-};
 
 use crate::organisation::request_filter::AFTER;
 use crate::request::context::AdminContext;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
+use crate::request_report::{
+    count_text, help, record_name, refused_csv, refused_problems, run_kind,
+};
 
 /// The name of the file with the refused records of a run.
 const FILE: &str = "refused.csv";
@@ -37,6 +37,9 @@ struct Runs {
     is_part: bool,
     /// The address of the next page.
     next: Option<String>,
+    /// Whether all requests of the runs were counted.
+    is_complete: bool,
+    max_counted: usize,
 }
 
 #[derive(Template)]
@@ -47,8 +50,6 @@ struct RunPage {
     records: Vec<RecordLine>,
     is_part: bool,
     next: Option<String>,
-    /// Whether records are missing because the log is full.
-    is_incomplete: bool,
 }
 
 /// A run on a page.
@@ -72,7 +73,7 @@ struct RecordLine {
 
 struct ProblemLine {
     field: String,
-    sentence: String,
+    message: String,
     /// The address of the documentation of the problem.
     help: Option<String>,
 }
@@ -91,6 +92,8 @@ pub(crate) fn list(
         logs_record_keys: session.logs_record_keys()?,
         lines: found.runs.into_iter().map(RunLine::from).collect(),
         is_part: position.is_some(),
+        is_complete: found.is_complete,
+        max_counted: MAX_COUNTED,
         next: found
             .next
             .map(|next| format!("{}/requests?{AFTER}={next}", paths::SETTINGS)),
@@ -110,11 +113,8 @@ pub(crate) fn show(
     let next = found
         .next
         .map(|next| format!("{}?{AFTER}={next}", line.address));
-    let is_whole = position.is_none() && next.is_none();
-    let shown = i64::try_from(found.requests.len()).unwrap_or(i64::MAX);
     Reply::page(&RunPage {
         frame: Frame::new(request, signed_in, SettingsSection::Requests),
-        is_incomplete: is_whole && shown < line.run.counts.errors(),
         line,
         records: found.requests.into_iter().map(RecordLine::from).collect(),
         is_part: position.is_some(),
@@ -150,7 +150,7 @@ pub(crate) fn switch_keys(
 }
 
 /// The position before the page; `None` for the first page.
-fn position(request: &PageRequest) -> Result<Option<LogPosition>, PageError> {
+fn position(request: &PageRequest) -> Result<Option<RequestPosition>, PageError> {
     match request.query.value(AFTER) {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| PageError::NotFound),
@@ -170,16 +170,16 @@ impl From<Run> for RunLine {
     }
 }
 
-impl From<LoggedRequest> for RecordLine {
-    fn from(request: LoggedRequest) -> Self {
-        let problems = problem_sentences(&request).into_iter();
+impl From<RecordedRequest> for RecordLine {
+    fn from(request: RecordedRequest) -> Self {
+        let problems = refused_problems(&request).into_iter();
         Self {
             name: record_name(&request),
             problems: problems
                 .map(|problem| ProblemLine {
                     help: help(&request.version, &problem.code, request.status),
                     field: problem.field,
-                    sentence: problem.sentence,
+                    message: problem.message,
                 })
                 .collect(),
             left_out: request.problems_left_out,

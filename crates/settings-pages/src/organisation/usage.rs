@@ -3,11 +3,10 @@
 use askama::Template;
 use storage::accounts::users::SignedIn;
 use storage::session::ProviderSession;
-use usage::chart;
-use usage::months::UsageByMonth;
 
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
+use crate::usage_by_month::{UsageByMonth, chart};
 
 /// The number of months shown, including the current one.
 const MONTHS: u8 = 12;

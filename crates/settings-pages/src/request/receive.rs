@@ -187,8 +187,8 @@ async fn receive(
     Ok(PageRequest {
         environment: state.environment,
         versions: state.versions,
-        logs_requests: state.request_log.is_on(),
-        tries_writes: state.shadow.is_on(),
+        logs_requests: state.recorder.records_requests(),
+        tries_writes: state.recorder.checks_writes(),
         id: request
             .match_info()
             .get("id")

@@ -89,6 +89,17 @@ pub(crate) fn find(
     Ok(found.map(erasure))
 }
 
+/// The identifiers of the trainees that were erased at a time or later.
+pub(crate) fn since(
+    connection: &mut DatabaseConnection,
+    at: DateTime<Utc>,
+) -> Result<HashSet<String>, StorageError> {
+    let found = erasures::table
+        .filter(erasures::erased_at.ge(at.naive_utc()))
+        .select(erasures::trainee_id);
+    Ok(found.load::<String>(connection)?.into_iter().collect())
+}
+
 /// Returns the identifiers among `ids` whose trainees were erased.
 pub(crate) fn among(
     connection: &mut DatabaseConnection,

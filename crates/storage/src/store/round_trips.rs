@@ -12,7 +12,7 @@ use super::*;
 use crate::accounts::users::Actor;
 use crate::base::cause::Cause;
 use crate::base::token::TokenDigest;
-use crate::observations::usage::{Seen, UsageBatch, UsageCount, UsageTotal};
+use crate::observations::totals::{RequestTotal, Seen, TotalKind};
 use crate::records::idempotency::{KeyState, StoredReply};
 use crate::records::trainees::{ChangeQuery, ListTotals};
 use crate::schema::trainees;
@@ -323,7 +323,7 @@ fn update_is_five_round_trips() {
 }
 
 #[test]
-fn removing_many_replies_is_five_round_trips_adding_usage_one() {
+fn removing_many_replies_is_five_round_trips_adding_totals_one() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -345,45 +345,42 @@ fn removing_many_replies_is_five_round_trips_adding_usage_one() {
         assert_eq!(session.remove_old_replies(20)?, 20);
         Ok(())
     });
-    let usage = usage_of(50);
-    let added = measured.round_trips(Access::Write, |session, _| session.add_usage(&usage));
+    let totals = totals_of(50);
+    let added = measured.round_trips(Access::Write, |session, _| {
+        session.record_requests(&[], &totals)
+    });
     assert_eq!((removed, added), (5, 1));
-    let totals = measured
+    let mut found = Vec::new();
+    measured
         .register
-        .read(|session| session.usage_since(usage.requests[0].day))
+        .read(|session| {
+            found.clear();
+            session.totals_since(totals[0].day, |total| found.push(total.requests))
+        })
         .unwrap();
-    assert_eq!(
-        totals
-            .iter()
-            .map(|total| total.requests)
-            .collect::<Vec<_>>(),
-        [3; 50]
-    );
+    assert_eq!(found, [3; 50]);
 }
 
 /// One request to each of `endpoints` endpoints.
-fn usage_of(endpoints: usize) -> UsageBatch {
+fn totals_of(endpoints: usize) -> Vec<RequestTotal> {
     let at = "2026-03-02T12:00:00Z".parse().unwrap();
     let seen = Seen {
         at,
         request_id: "request".into(),
     };
-    let count = |number| UsageCount {
+    let total = |number| RequestTotal {
         day: at.date_naive(),
-        total: UsageTotal {
-            token_id: 1,
-            version: "v1".to_owned(),
-            endpoint: format!("GET /{number}"),
-            name: String::new(),
-            requests: 1,
-            first: seen.clone(),
-            last: seen.clone(),
-        },
+        token_id: 1,
+        version: "v1".to_owned(),
+        endpoint: format!("GET /{number}"),
+        status: 200,
+        kind: TotalKind::Request,
+        detail: String::new(),
+        requests: 1,
+        first: seen.clone(),
+        last: seen.clone(),
     };
-    UsageBatch {
-        requests: (0..endpoints).map(count).collect(),
-        ..UsageBatch::default()
-    }
+    (0..endpoints).map(total).collect()
 }
 
 #[test]

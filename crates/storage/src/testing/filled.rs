@@ -89,22 +89,20 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
             ('2026-03-02 12:00:00', 'schools', 'school import', NULL, 'Zoë', 2, 1, 0, 1, '[[3,\"URN must be 6 digits\"]]',
              NULL),
             ('2026-03-02 12:00:00', 'trainees', 'registry award', 1, NULL, 0, 1, 0, 0, '[]', 3);
-         INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id, last_at,
-            last_request_id) VALUES
-            ('2026-03-02', 1, 'v1', 'GET /info', '', 2, '2026-03-02 12:00:00', 'a', '2026-03-02 12:00:00.5', 'b');
-         INSERT INTO shadow_checks (day, token_id, version, against, checked, valid) VALUES
-            ('2026-03-02', 1, 'v1', 'v2', 2, 1), ('2026-03-03', 1, 'v1', 'v2', 2, 1);
-         DELETE FROM shadow_checks WHERE day = '2026-03-03';
-         INSERT INTO shadow_problems (day, token_id, version, against, field, code, writes) VALUES
-            ('2026-03-02', 1, 'v1', 'v2', 'email', 'blank', 1);
-         INSERT INTO request_runs (provider_id, token_id, version, batch, started_at, ended_at, registered, changed,
-            already_registered, refused, checked, repeated) VALUES
-            (1, 1, 'v1', '', '2026-03-02 12:00:00', '2026-03-02 12:00:00', 1, 2, 3, 4, 5, 6);
-         INSERT INTO request_log (provider_id, accepted, answered_at, token_id, version, endpoint, method, status, item,
-            request_id, problems, problems_left_out) VALUES
-            (1, FALSE, '2026-03-02 12:00:00.250', 1, 'v1', 'POST /trainees', 'POST', 422, NULL, 'a', '[[\"blank\",\"email\"]]', 0),
-            (1, FALSE, '2026-03-02 12:00:00', 1, 'v1', 'POST /trainees/batch', 'POST', 422, 3, 'b', '[]', 7),
-            (1, TRUE, '2026-03-02 12:00:00', 1, 'v1', 'GET /info', 'GET', 200, NULL, 'c', '[]', 0);
+         INSERT INTO request_totals (day, token_id, version, endpoint, status, kind, detail, requests, first_at,
+            first_request_id, last_at, last_request_id) VALUES
+            ('2026-03-02', 1, 'v1', 'GET /info', 200, 'request', '', 2, '2026-03-02 12:00:00', 'a',
+             '2026-03-02 12:00:00.5', 'b'),
+            ('2026-03-03', 1, 'v1', '', 422, 'check', 'v2', 2, '2026-03-03 12:00:00', '', '2026-03-03 12:00:00', '');
+         DELETE FROM request_totals WHERE day = '2026-03-03';
+         INSERT INTO requests (provider_id, answered_at, token_id, version, endpoint, status, result, refused, request_id,
+            in_batch, item, record_key, names, problems, problems_left_out, newest_problems) VALUES
+            (1, '2026-03-02 12:00:00.250', 1, 'v1', 'POST /trainees', 422, 'refused', TRUE, 'a', FALSE, NULL, 'k', NULL,
+             '[[\"blank\",\"email\",\"cannot be blank\"]]', 0, NULL),
+            (1, '2026-03-02 12:00:00', 1, 'v1', 'POST /trainees/batch', 422, 'refused', TRUE, 'b', TRUE, 3, NULL, NULL, NULL, 7,
+             NULL),
+            (1, '2026-03-02 12:00:00', 1, 'v1', 'POST /trainees', 201, 'registered', FALSE, 'c', FALSE, NULL, NULL, '[\"ukprn\"]',
+             NULL, 0, '[]');
          INSERT INTO register_settings (name, value) VALUES ('environment', 'production');",
     );
     connection.batch_execute("BEGIN").unwrap();

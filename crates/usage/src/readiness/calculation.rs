@@ -1,268 +1,188 @@
-//! Calculates the readiness of a version from stored counts.
+//! Calculates the readiness of a version from the totals of requests.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use adapter_kit::body_kind::Direction;
 use adapter_kit::{Label, Served};
 use chrono::NaiveDate;
 use domain::{Code, Lists};
-use storage::accounts::tokens::TokenRecord;
-use storage::error::StorageError;
-use storage::observations::usage::{CheckTotal, ProblemTotal, UsageTotal};
-use storage::session::Session;
+use storage::observations::totals::Seen;
 use version_tools::Difference;
 use version_tools::difference::{ChangeDetail, FieldChangeKind, RuleChangeKind, RuleSummary};
 use version_tools::shadow::RENAMED;
 
-use super::super::report::tokens;
 use super::{
     EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, ReadinessWeek,
-    RenamedField, TokenUse, VersionReadiness, Writes, first_kept,
+    RenamedField, TokenUse, VersionReadiness, Writes,
 };
-use crate::counts::NO_NAME;
+use crate::counts::{CheckKey, Checked, Counts, Usage, UsageKey};
 
 /// Data read from the store.
 pub(super) struct Known {
-    /// The UKPRN of the only provider in the report, or `None` for all providers.
-    pub(super) provider: Option<String>,
-    /// The tokens of the report, by number.
-    pub(super) tokens: BTreeMap<i64, TokenRecord>,
-    /// The requests on the days of the report.
-    pub(super) recent: Vec<UsageTotal>,
+    pub(super) counts: Counts,
     /// The first day with a kept count.
     pub(super) counted_since: Option<NaiveDate>,
-    /// The results of checks of the version against the newest version.
-    pub(super) checks: Vec<CheckTotal>,
-    pub(super) problems: Vec<ProblemTotal>,
+    /// The days of the report.
+    pub(super) days: RangeInclusive<NaiveDate>,
 }
 
+/// Counted requests.
+type Counted<'a> = (&'a UsageKey, &'a Usage);
+/// The number of checked writes with a problem, with the code and the field.
+type Problem<'a> = (&'a str, &'a str, i64);
+
 impl Known {
-    /// Loads the counts of all tokens, or of a provider's tokens, without the results of checks.
-    pub(super) fn load(
-        session: &mut Session<'_>,
-        since: NaiveDate,
-        provider: Option<&str>,
-    ) -> Result<Self, StorageError> {
-        let mut known = Self {
-            provider: provider.map(str::to_owned),
-            tokens: tokens(session, provider)?,
-            recent: session.usage_since(since)?,
-            counted_since: None,
-            checks: Vec::new(),
-            problems: Vec::new(),
-        };
-        let first = first_kept(session.today());
-        known.counted_since = session.first_counted_day(first, known.chosen_tokens().as_deref())?;
-        Ok(known)
+    /// The last request to a version, by the number of its token.
+    pub(super) fn last_use(&self, token: i64, seen: Seen) -> Option<LastUse> {
+        let provider = self.provider_of(token)?.to_owned();
+        Some(LastUse { provider, seen })
     }
 
-    /// Loads the results of checks of a version, and calculates its report.
-    pub(super) fn look_into(
-        &mut self,
-        session: &mut Session<'_>,
-        served: &Served,
-        newest: &Served,
-        since: NaiveDate,
-        until: NaiveDate,
-    ) -> Result<VersionReadiness, StorageError> {
-        let label = served.version.label.to_string();
-        let against = newest.version.label.to_string();
-        self.checks = session.checks_since(since, &label, &against)?;
-        self.problems = session.problems_since(since, &label, &against)?;
-        let weeks = ReadinessWeek::load_for_tokens(session, &label, &against, |token| {
-            self.tokens.contains_key(&token)
-        })?;
-        let last = session.last_use(first_kept(until), &label, self.chosen_tokens().as_deref())?;
-        let last_use = last.and_then(|(token, seen)| {
-            Some(LastUse {
-                provider: self.tokens.get(&token)?.provider_ukprn.clone(),
-                seen,
-            })
-        });
-        let provider = self.provider.clone();
-        Ok(VersionReadiness {
-            weeks,
-            provider,
-            last_use,
-            ..self.readiness(served, newest, since, until)
-        })
-    }
-
-    /// The numbers of the tokens in the report, or `None` for all tokens.
-    fn chosen_tokens(&self) -> Option<Vec<i64>> {
-        self.provider
-            .as_ref()
-            .map(|_| self.tokens.keys().copied().collect())
-    }
-
-    /// Calculates the use of a version from `since` to `until`, without the weeks and the last use.
-    pub(super) fn readiness(
-        &self,
-        served: &Served,
-        newest: &Served,
-        since: NaiveDate,
-        until: NaiveDate,
-    ) -> VersionReadiness {
+    /// Calculates the use of a version, without the last use before the days of the report.
+    pub(super) fn readiness(&self, served: &Served, newest: &Served) -> VersionReadiness {
         let label = served.version.label.to_string();
         let rules = NewRules::between(served, newest);
-        let mut by_provider: BTreeMap<&str, Vec<&UsageTotal>> = BTreeMap::new();
-        for (total, token) in self.version_totals(&label) {
-            by_provider
-                .entry(&token.provider_ukprn)
-                .or_default()
-                .push(total);
+        let mut by_provider: BTreeMap<&str, Vec<Counted<'_>>> = BTreeMap::new();
+        for counted in self
+            .counts
+            .usage
+            .iter()
+            .filter(|(key, _)| key.version == label)
+        {
+            if let Some(ukprn) = self.provider_of(counted.0.token) {
+                by_provider.entry(ukprn).or_default().push(counted);
+            }
         }
-        let providers: Vec<ProviderUse> = by_provider
-            .into_iter()
-            .filter_map(|(ukprn, totals)| self.provider_use(ukprn, &totals, served, newest, &rules))
-            .collect();
+        let providers = by_provider.into_iter().filter_map(|(ukprn, counted)| {
+            self.provider_use(ukprn, &counted, served, newest, &rules)
+        });
+        let is_asked = |key: &CheckKey| is_check(key, served, newest);
+        let mut weeks: BTreeMap<NaiveDate, Checked> = BTreeMap::new();
+        for ((key, monday), checked) in &self.counts.weeks {
+            if is_asked(key) {
+                *weeks.entry(*monday).or_default() += *checked;
+            }
+        }
+        let week = |(monday, checked)| ReadinessWeek {
+            monday,
+            writes: Writes::from_checks([checked]),
+        };
+        let checks = self.counts.checks.iter().filter(|(key, _)| is_asked(key));
         VersionReadiness {
             version: served.version.label,
             newest: newest.version.label,
-            since,
-            until,
+            since: *self.days.start(),
+            until: *self.days.end(),
             counted_since: self.counted_since,
             last_use: None,
-            writes: Writes::from_checks(
-                self.checks
-                    .iter()
-                    .filter(|check| self.tokens.contains_key(&check.token_id)),
-            ),
-            weeks: Vec::new(),
+            writes: Writes::from_checks(checks.map(|(_, checked)| *checked)),
+            weeks: weeks.into_iter().map(week).collect(),
             provider: None,
-            providers,
+            providers: providers.collect(),
         }
     }
 
-    /// The requests to a version with the tokens of the report, each with its token.
-    fn version_totals<'a>(
-        &'a self,
-        label: &'a str,
-    ) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
-        let matching = self
-            .recent
-            .iter()
-            .filter(move |total| total.version == label);
-        matching.filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
+    /// The UKPRN of the provider of a token.
+    fn provider_of(&self, token: i64) -> Option<&str> {
+        let token = self.counts.tokens.get(&token)?;
+        Some(&token.provider_ukprn)
     }
 
-    /// Calculates the use of a version by one provider. `totals` are its counts for the version.
-    /// Returns `None` if they contain no request.
+    /// Calculates the use of a version by one provider. `counted` are its requests to the version.
+    /// Returns `None` if there are none.
     fn provider_use(
         &self,
         ukprn: &str,
-        totals: &[&UsageTotal],
+        counted: &[Counted<'_>],
         served: &Served,
         newest: &Served,
         rules: &NewRules,
     ) -> Option<ProviderUse> {
-        // Counts of whole requests; the other counts are for names of other versions.
-        let whole: Vec<&UsageTotal> = totals
+        let whole: Vec<Counted<'_>> = counted
             .iter()
+            .filter(|(key, _)| key.name.is_none())
             .copied()
-            .filter(|total| total.name == NO_NAME)
             .collect();
-        let belongs = |token: i64| {
-            self.tokens
-                .get(&token)
-                .is_some_and(|token| token.provider_ukprn == ukprn)
-        };
         let tokens = self.token_uses(&whole);
         let last = tokens.iter().map(|token| &token.last).max()?.clone();
-        let name = self
-            .tokens
-            .values()
-            .find(|token| token.provider_ukprn == ukprn)?
-            .provider_name
-            .clone();
+        let mut all_tokens = self.counts.tokens.values();
+        let name = all_tokens.find(|token| token.provider_ukprn == ukprn)?;
+        let names = counted
+            .iter()
+            .filter_map(|(key, usage)| Some((key.name.clone()?, usage.requests)));
+        let is_asked = |key: &CheckKey| {
+            is_check(key, served, newest) && self.provider_of(key.token) == Some(ukprn)
+        };
+        let checks = self.counts.checks.iter().filter(|(key, _)| is_asked(key));
+        let problems: Vec<Problem<'_>> = self
+            .counts
+            .problems
+            .iter()
+            .filter(|((key, ..), _)| is_asked(key))
+            .map(|((_, code, field), writes)| (code.as_str(), field.as_str(), *writes))
+            .collect();
         Some(ProviderUse {
             provider: ukprn.to_owned(),
-            name,
-            requests: whole.iter().map(|total| total.requests).sum(),
+            name: name.provider_name.clone(),
+            requests: whole.iter().map(|(_, usage)| usage.requests).sum(),
             last,
             tokens,
             endpoints: endpoint_uses(&whole, served, newest),
-            names: sums(
-                totals
-                    .iter()
-                    .filter(|total| total.name != NO_NAME)
-                    .map(|total| (&total.name, total.requests)),
-            )
-            .map(|(name, requests)| NameUse {
-                name: name.clone(),
-                requests,
-            })
-            .collect(),
-            writes: Writes::from_checks(self.checks.iter().filter(|check| belongs(check.token_id))),
-            problems: obstacles(
-                self.problems
-                    .iter()
-                    .filter(|problem| belongs(problem.token_id)),
-                rules,
-            ),
-            renamed: renamed_fields(
-                self.problems
-                    .iter()
-                    .filter(|problem| belongs(problem.token_id)),
-                rules,
-            ),
+            names: sums(names)
+                .map(|(name, requests)| NameUse { name, requests })
+                .collect(),
+            writes: Writes::from_checks(checks.map(|(_, checked)| *checked)),
+            problems: obstacles(&problems, rules),
+            renamed: renamed_fields(&problems, rules),
             newer: self.newer_uses(ukprn, served.version.label),
         })
     }
 
-    /// The requests of each token, from counts of whole requests.
-    fn token_uses(&self, whole: &[&UsageTotal]) -> Vec<TokenUse> {
+    /// The requests of each token.
+    fn token_uses(&self, whole: &[Counted<'_>]) -> Vec<TokenUse> {
         let mut uses: BTreeMap<i64, TokenUse> = BTreeMap::new();
-        for total in whole {
-            let Some(token) = self.tokens.get(&total.token_id) else {
+        for (key, usage) in whole {
+            let Some(token) = self.counts.tokens.get(&key.token) else {
                 continue;
             };
-            uses.entry(token.id)
-                .and_modify(|known| {
-                    known.requests += total.requests;
-                    known.last = known.last.clone().max(total.last.clone());
-                })
-                .or_insert_with(|| TokenUse {
-                    token: token.id,
-                    name: token.name.clone(),
-                    requests: total.requests,
-                    last: total.last.clone(),
-                });
+            let known = uses.entry(token.id).or_insert_with(|| TokenUse {
+                token: token.id,
+                name: token.name.clone(),
+                requests: 0,
+                last: usage.last.clone(),
+            });
+            known.requests += usage.requests;
+            known.last = known.last.clone().max(usage.last.clone());
         }
         uses.into_values().collect()
     }
 
     /// The requests of a provider to each version after `label`.
     fn newer_uses(&self, ukprn: &str, label: Label) -> Vec<NewerUse> {
-        let of_provider = self.recent.iter().filter(|total| {
-            total.name == NO_NAME
-                && self
-                    .tokens
-                    .get(&total.token_id)
-                    .is_some_and(|token| token.provider_ukprn == ukprn)
-        });
-        let labelled = of_provider
-            .filter_map(|total| Some((total.version.parse::<Label>().ok()?, total.requests)));
-        let newer = labelled.filter(|(version, _)| *version > label);
-        sums(newer)
+        let own =
+            self.counts.usage.iter().filter(|(key, _)| {
+                key.name.is_none() && self.provider_of(key.token) == Some(ukprn)
+            });
+        let labelled = own
+            .filter_map(|(key, usage)| Some((key.version.parse::<Label>().ok()?, usage.requests)));
+        sums(labelled.filter(|(version, _)| *version > label))
             .map(|(version, requests)| NewerUse { version, requests })
             .collect()
     }
 }
 
+/// Whether writes of the version were checked against the newest one.
+fn is_check(key: &CheckKey, served: &Served, newest: &Served) -> bool {
+    key.version == *served.label && key.against == *newest.label
+}
+
 impl Writes {
     /// Sums the results of checks.
-    fn from_checks<'a>(checks: impl Iterator<Item = &'a CheckTotal>) -> Self {
-        let (mut checked, mut valid) = (0, 0);
-        for check in checks {
-            checked += check.checked;
-            valid += check.valid;
-        }
-        Self::new(checked, valid)
-    }
-
-    /// Creates the counts and the share of accepted writes.
-    pub(super) fn new(checked: i64, valid: i64) -> Self {
+    fn from_checks(checks: impl IntoIterator<Item = Checked>) -> Self {
+        let mut sum = Checked::default();
+        checks.into_iter().for_each(|checks| sum += checks);
+        let Checked { checked, valid } = sum;
         // One decimal place is precise enough, and numbers of writes fit a float exactly.
         let percent =
             (checked > 0).then(|| (valid as f64 * 1_000.0 / checked as f64).round() / 10.0);
@@ -276,8 +196,12 @@ impl Writes {
 }
 
 /// Endpoints that are deprecated in the version or the newest one, or missing in the newest one.
-fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec<EndpointUse> {
-    let requests = sums(whole.iter().map(|total| (&total.endpoint, total.requests)));
+fn endpoint_uses(whole: &[Counted<'_>], served: &Served, newest: &Served) -> Vec<EndpointUse> {
+    let requests = sums(
+        whole
+            .iter()
+            .map(|(key, usage)| (&key.endpoint, usage.requests)),
+    );
     let ending = requests.filter_map(|(endpoint, requests)| {
         let known = served
             .version
@@ -303,15 +227,12 @@ fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec
 }
 
 /// The reasons why the newest version would reject writes, most frequent first.
-fn obstacles<'a>(
-    problems: impl Iterator<Item = &'a ProblemTotal>,
-    rules: &NewRules,
-) -> Vec<Obstacle> {
-    let problems = problems.filter(|problem| problem.code != RENAMED);
-    let sums = sums(problems.map(|problem| ((&problem.field, &problem.code), problem.writes)));
-    let obstacle = |((field, code), writes): ((&String, &String), i64)| Obstacle {
-        field: field.clone(),
-        code: code.clone(),
+fn obstacles(problems: &[Problem<'_>], rules: &NewRules) -> Vec<Obstacle> {
+    let problems = problems.iter().filter(|(code, ..)| *code != RENAMED);
+    let sums = sums(problems.map(|(code, field, writes)| ((*field, *code), *writes)));
+    let obstacle = |((field, code), writes): ((&str, &str), i64)| Obstacle {
+        field: field.to_owned(),
+        code: code.to_owned(),
         meaning: meaning(code),
         rules: rules.about(field),
         writes,
@@ -322,23 +243,19 @@ fn obstacles<'a>(
 }
 
 /// The sent fields that have another name in the newest version, most frequent first.
-fn renamed_fields<'a>(
-    problems: impl Iterator<Item = &'a ProblemTotal>,
-    rules: &NewRules,
-) -> Vec<RenamedField> {
-    let renamed = problems
-        .filter(|problem| problem.code == RENAMED)
-        .map(|problem| (&problem.field, problem.writes));
-    let field = |(before, writes): (&String, i64)| {
+fn renamed_fields(problems: &[Problem<'_>], rules: &NewRules) -> Vec<RenamedField> {
+    let renamed = problems.iter().filter(|(code, ..)| *code == RENAMED);
+    let field = |(before, writes): (&str, i64)| {
         // The field may have the name of its list before it.
         let name = before.rsplit('.').next().unwrap_or(before);
         RenamedField {
-            before: before.clone(),
+            before: before.to_owned(),
             after: rules.new_name(name),
             writes,
         }
     };
-    let mut fields: Vec<RenamedField> = sums(renamed).map(field).collect();
+    let sums = sums(renamed.map(|(_, field, writes)| (*field, *writes)));
+    let mut fields: Vec<RenamedField> = sums.map(field).collect();
     fields.sort_by_key(|field| std::cmp::Reverse(field.writes));
     fields
 }

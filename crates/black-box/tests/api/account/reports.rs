@@ -49,7 +49,7 @@ fn busy() -> (Register, String) {
                 .send();
             other.get("/info").is(200);
         }
-        register.write_usage();
+        register.write_record();
     }
     (register, other)
 }
@@ -132,13 +132,10 @@ fn readiness_is_what_the_command_says_of_the_provider() {
             for (query, days) in [("", 30), ("?days=16", 16), ("?days=400", 400)] {
                 let label = version.label;
                 let expected = register.operate(move |session| {
-                    VersionReadiness::load(
-                        session,
-                        versions::all().find(label).unwrap(),
-                        days,
-                        None,
-                        versions::all(),
-                    )
+                    let all = versions::all();
+                    let served = [all.find(label).unwrap()];
+                    let mut reports = VersionReadiness::load(session, served, days, None, all)?;
+                    Ok(reports.remove(0))
                 });
                 let of_provider = expected
                     .providers
@@ -168,7 +165,7 @@ fn reports_of_a_provider_that_used_nothing_are_empty() {
     let register = Register::start();
     let other = register.other_provider(SERVED[0]);
     other.get("/info").is(200);
-    register.write_usage();
+    register.write_record();
     for version in SERVED {
         let api = register.api(version);
         let usage = api.get("/account/usage").is(200);
@@ -188,7 +185,7 @@ fn reports_of_a_provider_that_used_nothing_are_empty() {
         );
     }
     // The requests for the reports count too, once they are written.
-    register.write_usage();
+    register.write_record();
     let usage = register.api(SERVED[0]).get("/account/usage").is(200);
     assert_eq!(usage.data()["total"]["requests"], 2 * SERVED.len());
 }

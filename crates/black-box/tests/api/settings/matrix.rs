@@ -155,7 +155,7 @@ fn nobody_gets_through_a_route_of_another_role() {
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     // The first run of requests.
     register.api(SERVED[0]).get("/trainees/unknown").is(404);
-    register.write_request_log();
+    register.write_record();
     let mut refused = 0;
     for (browser, access, status) in [
         (&viewer, Access::Admin, 403),

@@ -41,8 +41,7 @@ fn settings_pages_have_security_headers_and_are_not_compressed() {
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     // A chart, and a list.
     register.api(SERVED[0]).get("/trainees/unknown").is(404);
-    register.write_usage();
-    register.write_request_log();
+    register.write_record();
     let secret = link(
         &register.store(),
         Some(UKPRN),

@@ -2,7 +2,6 @@
 
 use domain::{Trainee, TraineeField as F};
 use storage::accounts::users::UserRole;
-use usage::request_log::RequestLog;
 use versions::SERVED;
 
 use super::browser::{Browser, text_after};
@@ -44,7 +43,7 @@ fn usage_is_shown_as_chart_text_table_and_file() {
     oldest.get("/info").is(200);
     newest.get("/info").is(200);
     newest.get("/trainees?status=gone").is(422);
-    register.write_usage();
+    register.write_record();
 
     let (first, last) = (SERVED[0].label, SERVED.last().unwrap().label);
     let page = viewer.open("/settings/usage").is(200).text;
@@ -105,7 +104,7 @@ fn readiness_links_blocked_writes_to_their_explanation() {
         register.api(SERVED.last().unwrap()),
     );
     newest.get("/info").is(200);
-    register.write_usage();
+    register.write_record();
     assert!(
         viewer
             .open("/settings/readiness")
@@ -115,7 +114,7 @@ fn readiness_links_blocked_writes_to_their_explanation() {
     );
 
     oldest.get("/info").is(200);
-    register.write_usage();
+    register.write_record();
     let page = viewer.open("/settings/readiness").is(200).text;
     assert!(
         page.contains("No writes have been checked yet") && page.contains("You sent one request"),
@@ -130,7 +129,7 @@ fn readiness_links_blocked_writes_to_their_explanation() {
         .with(F::itt_end_date, "2036-07-31");
     let late = oldest.send("POST", "/trainees", late);
     assert_eq!(late.status, 201, "{late:?}");
-    register.write_usage();
+    register.write_record();
     let page = viewer.open("/settings/readiness").is(200).text;
     let label = SERVED.last().unwrap().label;
     assert!(
@@ -180,11 +179,11 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
     for (name, body) in [("First", late("First")), ("Second", late("Second"))] {
         assert_eq!(oldest.send("POST", "/trainees", body).status, 201, "{name}");
     }
-    register.write_usage();
+    register.write_record();
     register.clock.set("2026-10-12T09:00:00Z");
     oldest.create(oldest.example());
     assert_eq!(oldest.send("POST", "/trainees", late("Third")).status, 201);
-    register.write_usage();
+    register.write_record();
     let page = viewer(&register).open("/settings/readiness").is(200).text;
     let row = |monday: &str, checked: u8, valid: &str| {
         format!(
@@ -203,7 +202,7 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
 #[test]
 fn pages_say_when_nothing_is_logged_or_tried() {
     let words = [
-        "has switched off the request log",
+        "has switched off the record of requests",
         "has switched off write checks",
     ];
     let shown = |register: &Register| {
@@ -222,7 +221,7 @@ fn pages_say_when_nothing_is_logged_or_tried() {
     assert_eq!(
         shown(&Register::with_setup(Setup {
             shadow_share: 0,
-            request_log: RequestLog::off(),
+            records_requests: false,
             ..Setup::default()
         })),
         [true, true]
@@ -238,7 +237,7 @@ fn readiness_names_what_belongs_to_other_versions() {
     );
     // The body of the newest version, with names that the oldest does not have.
     oldest.send("POST", "/trainees", newest.example());
-    register.write_usage();
+    register.write_record();
     let viewer = viewer(&register);
     let page = viewer.open("/settings/readiness").is(200).text;
     assert!(

@@ -6,15 +6,13 @@ use domain::{Trainee, TraineeField as F};
 use storage::accounts::users::UserRole;
 use storage::base::cause::Cause;
 use storage::base::token::{Environment, TokenDigest};
-use storage::observations::request_log::{
-    LoggedProblem, LoggedRequest, NewLogEntries, NewLoggedRequest,
-};
+use storage::observations::requests::{NewRequest, RecordResult, RecordedProblem, RecordedRequest};
 use versions::SERVED;
 
 use super::browser::{Browser, encode, text_after};
 use crate::api::support::bodies::input;
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Page, Register, Setup, every_version};
+use crate::api::support::{Page, Register, Setup};
 
 const SCRIPT: &str = "<script>alert(1)</script>\"'>";
 
@@ -40,32 +38,36 @@ fn plant(register: &Register, ids: impl Iterator<Item = String>) {
         let requests: Vec<_> = (0..)
             .zip(&ids)
             .map(|(number, id)| {
-                let request = LoggedRequest {
+                let problem = RecordedProblem {
+                    code: "blank".to_owned(),
+                    field: format!("<b>{SCRIPT}"),
+                    message: "cannot be blank".to_owned(),
+                    without_value: None,
+                };
+                let request = RecordedRequest {
                     answered_at: now - TimeDelta::seconds(number),
                     sender: storage::base::sender::Sender::Token(token.id),
                     version: SERVED[0].label.to_string(),
                     endpoint: Endpoint::CreateTrainee.to_string(),
-                    method: "POST".to_owned(),
                     status: 422,
-                    item: None,
+                    result: RecordResult::Refused,
                     request_id: id.clone(),
-                    problems: vec![LoggedProblem {
-                        code: "blank".to_owned(),
-                        field: format!("<b>{SCRIPT}"),
-                    }],
-                    problems_left_out: 0,
+                    in_batch: false,
+                    item: None,
                     record_key: None,
+                    names: Vec::new(),
+                    problems: vec![problem],
+                    problems_left_out: 0,
+                    newest_problems: None,
                 };
-                NewLoggedRequest {
+                NewRequest {
                     provider_id: token.provider_id,
                     request,
-                    run: None,
                     trainee_id: None,
                 }
             })
             .collect();
-        let runs = Vec::new();
-        session.add_requests(&NewLogEntries { runs, requests })
+        session.record_requests(&requests, &[])
     });
 }
 
@@ -97,62 +99,6 @@ pub(super) fn links_lead_somewhere(browser: &Browser<'_>, page: &str) -> usize {
 }
 
 #[test]
-fn rejected_request_of_the_night_is_found_in_three_steps() {
-    every_version(|api| {
-        let register = api.register;
-        let body = api.example().without(F::last_name);
-        api.request("POST", "/trainees")
-            .header("X-Request-Id", "night")
-            .json(body)
-            .send()
-            .is(422);
-        api.request("POST", "/trainees")
-            .header("X-Request-Id", "day")
-            .json(api.example())
-            .send()
-            .is(201);
-        register.write_request_log();
-
-        // Sign in, open the requests, look for refused ones.
-        let viewer = viewer(register);
-        let overview = viewer.open("/settings").is(200).text;
-        assert!(overview.contains("href=\"/settings/requests\""));
-        let all = viewer.open("/settings/requests/search").is(200).text;
-        assert!(all.contains(">night<") && all.contains(">day<"), "{all}");
-        let found = find(
-            &viewer,
-            &[
-                ("outcome", "refused"),
-                ("status", ""),
-                ("endpoint", ""),
-                ("from", ""),
-            ],
-        )
-        .is(200);
-        assert!(
-            found.text.contains(">night<") && !found.text.contains(">day<"),
-            "{}",
-            found.text
-        );
-
-        let row = text_after(&found.text, "<tbody>", "</tbody>");
-        let field = input::<Trainee>(api.version, F::last_name);
-        for words in [
-            "2026-10-05T09:00:00.000Z",
-            "POST /trainees",
-            "422",
-            "blank",
-            field,
-        ] {
-            assert!(row.contains(words), "{words} is not in {row}");
-        }
-        assert!(row.contains(&api.version.label.to_string()));
-        assert!(links_lead_somewhere(&viewer, &found.text) >= 1);
-        assert!(!found.text.contains("Trainee Example"));
-    });
-}
-
-#[test]
 fn most_frequent_rejection_links_to_its_rule_and_requests() {
     let register = Register::start();
     let viewer = viewer(&register);
@@ -176,7 +122,7 @@ fn most_frequent_rejection_links_to_its_rule_and_requests() {
         .header("X-Request-Id", "third")
         .send()
         .is(404);
-    register.write_request_log();
+    register.write_record();
     let page = viewer.open("/settings/requests/search").is(200).text;
     let most = text_after(&page, "id=\"refused\"", "</main>");
     assert!(
@@ -249,7 +195,7 @@ fn requests_are_found_by_each_field_of_the_form() {
         .json(other.example())
         .send()
         .is(201);
-    register.write_request_log();
+    register.write_record();
     let viewer = viewer(&register);
     let number = register
         .operate(|session| session.list_tokens(Some(UKPRN)))
@@ -432,8 +378,7 @@ fn no_page_shows_what_another_provider_requested() {
         .json(other.example())
         .send()
         .is(201);
-    register.write_request_log();
-    register.write_usage();
+    register.write_record();
     let own = viewer(&register);
     let tokens = register.operate(|session| session.list_tokens(Some(OTHER_UKPRN)));
     let number = tokens[0].id.to_string();

@@ -61,7 +61,7 @@ fn token_in_use_lives_from_invitation_to_revocation() {
     };
     client(&first).is(200);
     assert!(other_server_accepts(&register, &first));
-    register.write_usage();
+    register.write_record();
     register.wait_for_token_use("Student records", "2026-10-05");
 
     let list = admin.open("/settings/tokens").is(200);

@@ -268,7 +268,7 @@ fn change_names_user_and_shows_both_values() {
         .unwrap();
     let last = history.entries.last().unwrap();
     assert_eq!(last.by.as_deref(), Some(EMAIL));
-    register.write_request_log();
+    register.write_record();
     let runs = editor.open("/settings/requests").is(200).text;
     assert!(
         runs.contains("1 record: 1 changed") && runs.contains("upload by e@example.com"),

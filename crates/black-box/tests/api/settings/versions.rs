@@ -33,7 +33,7 @@ fn furthest_organisation_comes_first_with_its_remaining_obstacles() {
     ahead.create(ahead.example());
     let late = behind.example().with(F::itt_end_date, "2036-07-31");
     assert_eq!(behind.send("POST", "/trainees", late).status, 201);
-    register.write_usage();
+    register.write_record();
     let operator = operator(&register);
     let page = operator.open("/settings/versions").is(200).text;
     let section = text_after(&page, &format!("<h2 id=\"{}\">", oldest.label), "</table>");
@@ -65,7 +65,7 @@ fn unused_version_is_removable_once_counts_go_back_far_enough() {
     let shown = || verdict(&operator.open("/settings/versions").is(200).text, &oldest);
     assert_eq!(shown(), "unknown, not enough data yet");
     register.api(newest).get("/info").is(200);
-    register.write_usage();
+    register.write_record();
     assert_eq!(shown(), "unknown, not enough data yet");
     register.clock.set("2026-11-02T09:00:00Z");
     let later = self::operator(&register);

@@ -12,6 +12,7 @@ use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use database::clock::Clock;
 use gateway::admission::Admission;
+use gateway::recording::recorder::{Recorder, RecorderOptions};
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::long_jobs::LongJobs;
@@ -28,8 +29,6 @@ use storage::error::StorageError;
 use storage::session::Session;
 use storage::store::{Store, StoreOptions};
 use test_support::{Database, StatementProxy};
-use usage::request_log::{self, RequestLog};
-use usage::shadow_checks::ShadowChecks;
 use versions::SERVED;
 
 use super::client::{Client, Request, Response};
@@ -100,8 +99,8 @@ pub(crate) struct Setup {
     pub(crate) queue: usize,
     /// Share of the accepted writes that are tried in the newest version, in percent.
     pub(crate) shadow_share: u8,
-    /// What logs requests.
-    pub(crate) request_log: RequestLog,
+    /// Whether single requests are recorded.
+    pub(crate) records_requests: bool,
     /// Where people sign in to the settings besides by links.
     pub(crate) issuer: Option<Issuer>,
     /// Whom the pages of the settings are for.
@@ -121,7 +120,7 @@ impl Default for Setup {
             proxies: TrustedProxies::default(),
             queue: StoreOptions::default().queue,
             shadow_share: 0,
-            request_log: RequestLog::default(),
+            records_requests: true,
             issuer: None,
             audience: Audience::default(),
             sends_mail: false,
@@ -168,7 +167,7 @@ impl Register {
             proxies,
             queue,
             shadow_share,
-            request_log,
+            records_requests,
             issuer,
             audience,
             sends_mail,
@@ -181,7 +180,15 @@ impl Register {
             .as_ref()
             .map_or_else(|| database.url().to_owned(), StatementProxy::url);
         let store = open(&url, clock.clock(), queue);
-        let register = AppState::new(store.clone(), environment);
+        let options = RecorderOptions {
+            versions,
+            lists: domain::Lists::embedded(),
+            checked_share: shadow_share,
+            records_requests,
+            is_periodic: false,
+        };
+        let recorder = Recorder::start(store.clone(), options).unwrap();
+        let register = AppState::new(store.clone(), environment, recorder);
         let settings = register.settings.map(|settings| {
             settings
                 .with_audience(audience)
@@ -191,7 +198,6 @@ impl Register {
         let gateway = GatewayState {
             versions,
             admission,
-            request_log,
             ..register.gateway
         };
         let register = AppState {
@@ -201,16 +207,6 @@ impl Register {
         }
         .with_trusted_proxies(proxies)
         .with_limit_clock(clock.limit_clock());
-        let GatewayState { lists, usage, .. } = &register.gateway;
-        let shadow = ShadowChecks::start(shadow_share, versions, lists, usage.clone()).unwrap();
-        let gateway = GatewayState {
-            shadow,
-            ..register.gateway
-        };
-        let register = AppState {
-            gateway,
-            ..register
-        };
         let served = register.clone();
         // Clients that connect from now on wait until the server accepts the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -314,13 +310,9 @@ impl Register {
         .unwrap();
     }
 
-    /// Writes what was counted of the requests so far, as the server does every few seconds.
-    pub(crate) fn write_usage(&self) {
-        actix_web::rt::System::new().block_on(usage::flush::write(
-            &self.served.gateway.usage,
-            &self.served.gateway.shadow,
-            &self.served.gateway.store,
-        ));
+    /// Writes the record of the requests so far, as the server does every second.
+    pub(crate) fn write_record(&self) {
+        actix_web::rt::System::new().block_on(self.served.gateway.recorder.flush());
     }
 
     /// Waits until the last use of a token is recorded as of a day such as `2026-10-06`. A request
@@ -345,14 +337,6 @@ impl Register {
             );
             thread::sleep(Duration::from_millis(2));
         }
-    }
-
-    /// Writes what was logged of the requests so far, as the server does every few seconds.
-    pub(crate) fn write_request_log(&self) {
-        actix_web::rt::System::new().block_on(request_log::write(
-            &self.served.gateway.request_log,
-            &self.store,
-        ));
     }
 
     /// Where replies are sent.

@@ -1,14 +1,16 @@
 //! Commands about the runs of a provider's requests.
 
 use clap::Args;
+use domain::Code;
 use domain::values::iso_8601::timestamp;
+use settings_pages::request_report::{record_name, refused_problems, run_kind};
 use storage::base::cause::Cause;
 use storage::error::{Refusal, StorageError};
-use storage::observations::request_log::runs::{PAGE, Run};
-use storage::observations::request_log::{LogPosition, LoggedRequest};
+use storage::observations::requests::RecordedRequest;
+use storage::observations::requests::listing::RequestPosition;
+use storage::observations::requests::runs::{PAGE, Run};
 use storage::session::ProviderSession;
 use storage::store::Store;
-use usage::request_log::run_report::{problem_sentences, record_name, run_kind};
 
 use crate::cli::output::{Cell, ListOutput, Number};
 use crate::cli::values::{id, ukprn};
@@ -39,7 +41,7 @@ pub(crate) struct ListRuns {
     provider: String,
     /// Only lines after this position in the list, as printed by the command
     #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_LIST_AFTER")]
-    after: Option<LogPosition>,
+    after: Option<RequestPosition>,
     #[command(flatten)]
     output: ListOutput,
 }
@@ -56,7 +58,7 @@ pub(crate) struct ShowRun {
     provider: String,
     /// Only records after this position in the list, as printed by the command
     #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_SHOW_AFTER")]
-    after: Option<LogPosition>,
+    after: Option<RequestPosition>,
     #[command(flatten)]
     output: ListOutput,
 }
@@ -98,7 +100,7 @@ impl ShowRun {
 }
 
 /// The number of an item in its batch, from 1; `None` for a single request.
-pub(crate) fn item_number(request: &LoggedRequest) -> Option<u64> {
+pub(crate) fn item_number(request: &RecordedRequest) -> Option<u64> {
     request.item.map(|position| u64::from(position) + 1)
 }
 
@@ -121,18 +123,20 @@ fn run_cells(run: &Run) -> [Cell; 12] {
     ]
 }
 
-/// A row for each problem of a refused record. The key that the provider gave the record is
-/// removed, because only the provider may see it.
-fn record_cells(mut request: LoggedRequest) -> Vec<[Cell; 5]> {
-    request.record_key = None;
-    let problems = problem_sentences(&request).into_iter();
+/// A row for each problem of a refused record. The key that the provider gave the record, and the
+/// messages beside it that may repeat values, are replaced, because only the provider may see them.
+fn record_cells(mut request: RecordedRequest) -> Vec<[Cell; 5]> {
+    let has_values = request.record_key.take().is_some();
+    let problems = refused_problems(&request).into_iter();
     problems
         .map(|problem| {
+            let known = Code::ALL.iter().find(|code| code.name() == problem.code);
+            let meaning = known.filter(|_| has_values).map(|code| code.meaning());
             [
                 record_name(&request).into(),
                 Number(request.status).into(),
                 problem.field.into(),
-                problem.sentence.into(),
+                meaning.map_or(problem.message, str::to_owned).into(),
                 request.request_id.clone().into(),
             ]
         })

@@ -5,10 +5,13 @@ use std::ops::RangeInclusive;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
 use domain::values::iso_8601::timestamp;
+use settings_pages::request_report::{
+    code, endpoint, help, problem_text, refused_most, statuses, time, version,
+};
 use storage::error::{Refusal, StorageError};
-use storage::observations::request_log::{LogPosition, LoggedRequest, Outcome, RequestFilter};
-use usage::request_log::filter::{code, endpoint, statuses, time, version};
-use usage::request_log::report::{RefusalLine, RefusedMost, problem_text};
+use storage::observations::requests::RecordedRequest;
+use storage::observations::requests::listing::{RequestFilter, RequestPosition};
+use storage::observations::requests::refusals::Refusal as RefusedRequests;
 
 use super::request_runs::{ListRuns, ShowRun, item_number, read_for_provider};
 use crate::cli::output::{Cell, ListOutput, Number};
@@ -28,8 +31,8 @@ pub(crate) enum RequestCommand {
     /// Records are named by their position in the batch or by the request. Only the provider can
     /// see their keys.
     Show(ShowRun),
-    /// Search a provider's single requests, newest first: refused requests of the last 30 days, and
-    /// recent accepted requests
+    /// Search a provider's single requests of the last 30 days, newest first: writes and refused
+    /// requests
     ///
     /// Each line shows the request, its status, and its problems' codes and field names, without
     /// content of bodies. The command prints 20 requests. To continue the list, add the --after
@@ -83,7 +86,7 @@ pub(crate) struct Search {
     request_id: Option<String>,
     /// Continue the list after this position, printed by the previous command
     #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_SEARCH_AFTER")]
-    after: Option<LogPosition>,
+    after: Option<RequestPosition>,
     #[command(flatten)]
     output: ListOutput,
 }
@@ -95,10 +98,9 @@ enum OutcomeOption {
     Accepted,
 }
 
-const HEADINGS: [&str; 9] = [
+const HEADINGS: [&str; 8] = [
     "answered_at",
     "status",
-    "method",
     "endpoint",
     "version",
     "token",
@@ -130,8 +132,10 @@ impl RequestCommand {
                 provider,
                 output,
             } => {
-                let most = read_for_provider(&database.open()?, &provider, RefusedMost::load)?;
-                let rows: Vec<_> = most.lines.into_iter().map(refused_cells).collect();
+                let (since, most) = read_for_provider(&database.open()?, &provider, |session| {
+                    refused_most(session)
+                })?;
+                let rows: Vec<_> = most.kinds.into_iter().map(refused_cells).collect();
                 output.print(REFUSED_HEADINGS, &rows)?;
                 let incomplete_note = if most.is_complete {
                     ""
@@ -140,7 +144,7 @@ impl RequestCommand {
                 };
                 output.note(format_args!(
                     "\nsince {}: refused requests {}{incomplete_note}",
-                    timestamp(most.since),
+                    timestamp(since),
                     most.counted
                 ))
             }
@@ -154,10 +158,9 @@ impl Search {
         let filter = RequestFilter {
             from: self.from,
             until: self.until,
-            outcome: self.outcome.map(|outcome| match outcome {
-                OutcomeOption::Refused => Outcome::Refused,
-                OutcomeOption::Accepted => Outcome::Accepted,
-            }),
+            is_refused: self
+                .outcome
+                .map(|outcome| outcome == OutcomeOption::Refused),
             statuses: self.status,
             endpoint: self.endpoint,
             version: self.version,
@@ -193,7 +196,7 @@ impl Search {
 }
 
 /// The row of a request in `request search`.
-fn cells(request: LoggedRequest) -> [Cell; 9] {
+fn cells(request: RecordedRequest) -> [Cell; 8] {
     let mut problems: Vec<_> = request.problems.iter().map(problem_text).collect();
     if request.problems_left_out > 0 {
         problems.push(format!("and {} more", request.problems_left_out));
@@ -202,7 +205,6 @@ fn cells(request: LoggedRequest) -> [Cell; 9] {
     [
         timestamp(request.answered_at).into(),
         Number(request.status).into(),
-        request.method.into(),
         request.endpoint.into(),
         request.version.into(),
         request.sender.token_id().map(Number).into(),
@@ -213,16 +215,22 @@ fn cells(request: LoggedRequest) -> [Cell; 9] {
 }
 
 /// The row of a kind of refusal in `request refused`.
-fn refused_cells(RefusalLine { refusal, help }: RefusalLine) -> [Cell; 9] {
+fn refused_cells(refused: RefusedRequests) -> [Cell; 9] {
+    let RefusedRequests {
+        kind,
+        requests,
+        newest,
+    } = refused;
+    let help = help(&kind.version, &kind.code, kind.status);
     [
-        Number(refusal.requests).into(),
-        Number(refusal.status).into(),
-        refusal.endpoint.into(),
-        refusal.version.into(),
-        refusal.code.into(),
-        refusal.field.into(),
-        timestamp(refusal.newest.at).into(),
-        refusal.newest.request_id.to_string().into(),
+        Number(requests).into(),
+        Number(kind.status).into(),
+        kind.endpoint.into(),
+        kind.version.into(),
+        kind.code.into(),
+        kind.field.into(),
+        timestamp(newest.at).into(),
+        newest.request_id.to_string().into(),
         help.into(),
     ]
 }

@@ -3,10 +3,9 @@
 use chrono::{NaiveDate, TimeDelta};
 use clap::{Args, Subcommand, ValueEnum};
 use domain::values::iso_8601::timestamp;
+use settings_pages::usage_by_month::{MAX_MONTHS, UsageByMonth, chart};
 use storage::error::StorageError;
-use storage::observations::usage::KEPT_DAYS;
-use usage::chart;
-use usage::months::{MAX_MONTHS, UsageByMonth};
+use storage::observations::totals::KEPT_DAYS;
 use usage::report::{Line, Report};
 
 use crate::cli::accounts::request_runs::read_for_provider;

@@ -10,6 +10,8 @@ use super::{CommandError, served};
 use crate::cli::output::{self, Cell, Number, ReportFormat, ReportOutput};
 use crate::cli::values::{between, ukprn};
 
+mod text;
+
 #[derive(Debug, Args)]
 pub(crate) struct Readiness {
     #[command(flatten)]
@@ -57,11 +59,15 @@ impl Readiness {
             .database
             .open()?
             .read_blocking::<_, StorageError>(move |session| {
-                VersionReadiness::load(session, served, days, provider.as_deref(), versions::all())
+                let (provider, all) = (provider.as_deref(), versions::all());
+                VersionReadiness::load(session, [served], days, provider, all)
             })?;
+        let Some(readiness) = readiness.first() else {
+            return Ok(());
+        };
         match self.output.format() {
-            ReportFormat::Table => output::text(&readiness),
-            ReportFormat::Json => output::json(&readiness),
+            ReportFormat::Table => output::text(text::ReadinessText::new(readiness)),
+            ReportFormat::Json => output::json(readiness),
         }
     }
 
@@ -73,7 +79,8 @@ impl Readiness {
             .database
             .open()?
             .read_blocking::<_, StorageError>(move |session| {
-                VersionReadiness::load_all(session, days, provider.as_deref(), versions::all())
+                let (provider, all) = (provider.as_deref(), versions::all());
+                VersionReadiness::load(session, all.iter(), days, provider, all)
             })?;
         match self.output.format() {
             ReportFormat::Table => {

@@ -204,7 +204,6 @@ pub(super) fn show_key(table: &CopiedTable, key: Key) -> String {
     match (table.name, shown.collect::<Vec<_>>().as_slice()) {
         // The client chose the idempotency key.
         ("replies", [provider, _]) => format!("{provider}/..."),
-        ("request_log", [provider, _, _, id]) => format!("{provider}/{id}"),
         (_, key) => key.join("/"),
     }
 }

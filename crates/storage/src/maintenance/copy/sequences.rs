@@ -27,7 +27,11 @@ pub(super) fn last_key(
             "SELECT greatest(pg_sequence_last_value(pg_get_serial_sequence('{table}', 'id')::regclass), \
                              (SELECT max(id) FROM {table})) AS key"
         ),
-        format!("SELECT (SELECT seq FROM sqlite_sequence WHERE name = '{table}') AS key"),
+        // Not all tables have an entry, and a migration that copies no row leaves one with 0.
+        format!(
+            "SELECT nullif(max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{table}'), 0), \
+                               coalesce((SELECT max(id) FROM {table}), 0)), 0) AS key"
+        ),
     );
     Ok(diesel::sql_query(query)
         .get_result::<LastKey>(connection)?

@@ -35,11 +35,8 @@ pub(crate) const COPIED: &[CopiedTable] = &[
     CopiedTable { name: "sign_in_choices", key: &["id"] },
     CopiedTable { name: "activity_log", key: &["id"] },
     CopiedTable { name: "imports", key: &["id"] },
-    CopiedTable { name: "usage_by_day", key: &["id"] },
-    CopiedTable { name: "shadow_checks", key: &["id"] },
-    CopiedTable { name: "shadow_problems", key: &["id"] },
-    CopiedTable { name: "request_log", key: &["provider_id", "accepted", "answered_at", "id"] },
-    CopiedTable { name: "request_runs", key: &["id"] },
+    CopiedTable { name: "requests", key: &["id"] },
+    CopiedTable { name: "request_totals", key: &["id"] },
     CopiedTable { name: "register_settings", key: &["name"] },
 ];
 

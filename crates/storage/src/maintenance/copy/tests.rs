@@ -10,7 +10,7 @@ use test_support::{Kind, all_kinds, kinds};
 
 use super::verify::DifferenceKind;
 use super::*;
-use crate::schema::{providers, replies, schools, shadow_checks, trainees};
+use crate::schema::{providers, replies, request_totals, schools, trainees};
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, counts, empty, filled};
 
@@ -107,11 +107,12 @@ fn assigned_keys_are_not_reused_after_copy() {
             "{one:?} {other:?}"
         );
         let mut connection = connect(target.url());
-        // The last row of usage was removed from the source; the next row must get a new key.
-        let insert = "INSERT INTO shadow_checks (day, token_id, version, against, checked, valid) \
-                      VALUES ('2026-03-05', 1, 'v1', 'v2', 1, 1)";
+        // The last total was removed from the source; the next row must get a new key.
+        let insert = "INSERT INTO request_totals (day, token_id, version, endpoint, status, kind, detail, requests, first_at,
+                          first_request_id, last_at, last_request_id)
+                      VALUES ('2026-03-05', 1, 'v1', '', 200, 'request', '', 1, '2026-03-05 12:00:00', 'a', '2026-03-05 12:00:00', 'b')";
         connection.batch_execute(insert).unwrap();
-        let key = shadow_checks::table.select(diesel::dsl::max(shadow_checks::id));
+        let key = request_totals::table.select(diesel::dsl::max(request_totals::id));
         assert_eq!(key.first::<Option<i64>>(&mut connection).unwrap(), Some(3));
     }
 }

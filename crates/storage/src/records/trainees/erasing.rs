@@ -60,7 +60,7 @@ impl ProviderSession<'_> {
             .execute(self.connection)?;
         self.add_entry_without_fields(stored.key)?;
         self.blank_replies(&ids)?;
-        self.remove_record_keys(&record_keys)?;
+        self.remove_requests_of(&record_keys)?;
         self.record_erasure(
             trainee_id,
             order,

@@ -1,16 +1,16 @@
 //! Tests of erasing trainees (replies, positions) and of finding records of the same person.
 
-use chrono::DateTime;
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
 use domain::{Placement, State, Trainee};
 
 use crate::base::cause::Cause;
 use crate::error::{DatabaseError, StorageError};
-use crate::observations::request_log::{LoggedRequest, NewLogEntries, NewLoggedRequest};
+use crate::observations::requests::NewRequest;
+use crate::observations::requests::tests::refused;
 use crate::records::erasure::ErasureOrder;
 use crate::records::idempotency::{KeyState, StoredReply};
-use crate::schema::{changes, erasures, placement_schools, replies, request_log, trainees};
+use crate::schema::{changes, erasures, placement_schools, replies, requests, trainees};
 use crate::session::ProviderSession;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 
@@ -344,40 +344,14 @@ fn records_of_same_person_are_found_at_all_providers() {
     );
 }
 
-/// A refused request with a key in the log of the provider, and in no run.
-fn logged(key: &str, trainee_id: Option<&str>) -> NewLoggedRequest {
-    NewLoggedRequest {
-        provider_id: 1,
-        request: LoggedRequest {
-            answered_at: DateTime::UNIX_EPOCH,
-            sender: crate::base::sender::Sender::Token(1),
-            version: "v1".to_owned(),
-            endpoint: "POST /trainees".to_owned(),
-            method: "POST".to_owned(),
-            status: 422,
-            item: None,
-            request_id: "r1".to_owned(),
-            problems: Vec::new(),
-            problems_left_out: 0,
-            record_key: Some(key.to_owned()),
-        },
-        run: None,
-        trainee_id: trainee_id.map(str::to_owned),
-    }
-}
-
-fn log(register: &Register, requests: Vec<NewLoggedRequest>) {
-    let entries = NewLogEntries {
-        runs: Vec::new(),
-        requests,
-    };
+fn record(register: &Register, requests: Vec<NewRequest>) {
     register
-        .write(move |session| session.add_requests(&entries))
+        .write(move |session| session.record_requests(&requests, &[]))
         .unwrap();
 }
 
 #[test]
-fn keys_of_erased_trainee_leave_the_request_log() {
+fn recorded_requests_of_erased_trainee_are_removed() {
     let register = Register::with_provider();
     register.issue_token(NEW_TOKEN).unwrap();
     let trainee = Trainee {
@@ -389,13 +363,13 @@ fn keys_of_erased_trainee_leave_the_request_log() {
         trainee.provider_trainee_id = text("second");
     });
     let keys = ["first", "second", "t1", "other"];
-    log(&register, keys.map(|key| logged(key, None)).to_vec());
+    record(&register, keys.map(|key| refused(key, None)).to_vec());
     erase(&register, "t1");
     // Written after the erasure, but answered before.
-    log(&register, vec![logged("late", Some("t1"))]);
+    record(&register, vec![refused("late", Some("t1"))]);
     let left = register
         .read(|session| {
-            let keys = request_log::table.select(request_log::record_key);
+            let keys = requests::table.select(requests::record_key);
             Ok(keys.load::<Option<String>>(session.connection)?)
         })
         .unwrap();

@@ -1,0 +1,272 @@
+//! What pages and commands show of recorded requests: filters, the words for runs and refused
+//! records, and the file of refused records.
+
+use std::io;
+use std::ops::RangeInclusive;
+
+use adapter_kit::{Endpoint, Label, UnknownVersion};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::Code;
+use domain::values::iso_8601::timestamp as written;
+use http_kit::paths;
+use http_kit::requests::timestamps::timestamp;
+use storage::error::StorageError;
+use storage::observations::requests::refusals::Refusals;
+use storage::observations::requests::runs::{Run, RunCounts};
+use storage::observations::requests::{RecordedProblem, RecordedRequest};
+use storage::session::ProviderSession;
+use trainee_file::add_apostrophe;
+use versions::REMOVED;
+
+/// The number of days of the most frequent refusals.
+const REFUSED_DAYS: i64 = 7;
+/// The headings of the file of refused records.
+const HEADINGS: [&str; 7] = [
+    "record",
+    "field",
+    "problem",
+    "code",
+    "status",
+    "request_id",
+    "answered_at",
+];
+
+/// The reasons why a filter is invalid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidFilter {
+    /// The text is not a status.
+    #[error("a status is a number from 100 to 599, such as 422, or a class such as 4xx")]
+    Statuses,
+    /// The text is not a time.
+    #[error("a time is an ISO 8601 date, or a date and time such as 2026-10-05T09:00:00Z")]
+    Time,
+    /// The API has no such endpoint.
+    #[error("an endpoint is a method and a path, such as POST /trainees")]
+    Endpoint,
+    /// The API never had such a version.
+    #[error(transparent)]
+    Version(#[from] UnknownVersion),
+    /// No problem has the code.
+    #[error("no problem has this code: see the page of problems of a version, below /docs")]
+    Code,
+}
+
+/// Parses a status or a class of statuses.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Statuses`]
+pub fn statuses(text: &str) -> Result<RangeInclusive<u16>, InvalidFilter> {
+    let parsed = match text.strip_suffix("xx") {
+        Some(class) => class
+            .parse()
+            .ok()
+            .filter(|class| (1..=5).contains(class))
+            .map(|class: u16| class * 100..=class * 100 + 99),
+        None => text
+            .parse()
+            .ok()
+            .filter(|status| (100..=599).contains(status))
+            .map(|status: u16| status..=status),
+    };
+    parsed.ok_or(InvalidFilter::Statuses)
+}
+
+/// Parses a time.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Time`]
+pub fn time(text: &str) -> Result<DateTime<Utc>, InvalidFilter> {
+    timestamp(text).ok_or(InvalidFilter::Time)
+}
+
+/// Parses an endpoint and returns its name in the record.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Endpoint`]
+pub fn endpoint(text: &str) -> Result<String, InvalidFilter> {
+    let mut known = Endpoint::ALL.iter().map(ToString::to_string);
+    known
+        .find(|known| known == text)
+        .ok_or(InvalidFilter::Endpoint)
+}
+
+/// Parses the label of a version that is or was served.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Version`]
+pub fn version(text: &str) -> Result<String, InvalidFilter> {
+    let mut removed = REMOVED.iter().map(|removed| removed.label.to_string());
+    match removed.find(|label| label == text) {
+        Some(label) => Ok(label),
+        None => Ok(versions::all().named(text)?.label.clone()),
+    }
+}
+
+/// Parses the code of a problem.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Code`]
+pub fn code(text: &str) -> Result<String, InvalidFilter> {
+    let mut known = Code::ALL.iter().map(|code| code.name());
+    let known = known.find(|known| *known == text);
+    known.map(str::to_owned).ok_or(InvalidFilter::Code)
+}
+
+/// Loads the most frequent refusals of the last seven days, with the time since when they are
+/// counted.
+///
+/// # Errors
+///
+/// When the database fails.
+pub fn refused_most(
+    session: &mut ProviderSession<'_>,
+) -> Result<(DateTime<Utc>, Refusals), StorageError> {
+    let since = session.now() - TimeDelta::days(REFUSED_DAYS);
+    Ok((since, session.refused_most(since)?))
+}
+
+/// The path of the documentation of a problem of a version, by its code or else by the status. The
+/// reply has linked to the same page. Returns `None` if the version is no longer served.
+#[must_use]
+pub fn help(version: &str, code: &str, status: u16) -> Option<String> {
+    let label: Label = version.parse().ok()?;
+    versions::all().find(label)?;
+    let anchor = if code.is_empty() {
+        paths::status_anchor(&status.to_string())
+    } else {
+        code.to_owned()
+    };
+    Some(paths::problem(label, &anchor))
+}
+
+/// The code and the field of a problem, separated by a space; its message if it has neither.
+#[must_use]
+pub fn problem_text(problem: &RecordedProblem) -> String {
+    if problem.code.is_empty() && problem.field.is_empty() {
+        return problem.message.clone();
+    }
+    let parts = [problem.code.as_str(), problem.field.as_str()];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// The kind of a run: `batch`, `single requests`, or `upload by` and the e-mail address of the
+/// user.
+#[must_use]
+pub fn run_kind(run: &Run) -> String {
+    match (&run.user_email, run.sender.user_id(), &run.batch) {
+        (Some(email), ..) if !email.is_empty() => format!("upload by {email}"),
+        (_, Some(user), _) => format!("upload by user {user}"),
+        (_, None, Some(_)) => "batch".to_owned(),
+        (_, None, None) => "single requests".to_owned(),
+    }
+}
+
+/// The counts of a run: `12 records: 1 registered, 8 refused`. Counts of zero are left out.
+#[must_use]
+pub fn count_text(counts: &RunCounts) -> String {
+    let parts = [
+        (counts.registered, "registered"),
+        (counts.changed, "changed"),
+        (counts.refused, "refused"),
+        (counts.already_registered, "already registered"),
+        (counts.checked, "checked only"),
+        (counts.repeated, "sent again"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    let total = counts.total();
+    let records = if total == 1 { "record" } else { "records" };
+    format!("{total} {records}: {}", parts.join(", "))
+}
+
+/// The name of a refused record: the key of the provider, or else the number of the item in its
+/// batch or upload from 1, or else the identifier of the request.
+#[must_use]
+pub fn record_name(request: &RecordedRequest) -> String {
+    match (&request.record_key, request.item) {
+        (Some(key), _) => key.clone(),
+        (None, Some(position)) => format!("item {}", u64::from(position) + 1),
+        (None, None) => format!("request {}", request.request_id),
+    }
+}
+
+/// The problems of a refused record. At least one.
+#[must_use]
+pub fn refused_problems(request: &RecordedRequest) -> Vec<RecordedProblem> {
+    if request.problems.is_empty() {
+        // The keys of the provider were removed, and the messages with them.
+        return vec![RecordedProblem {
+            code: String::new(),
+            field: String::new(),
+            message: format!("The request was refused with status {}.", request.status),
+            without_value: None,
+        }];
+    }
+    request.problems.clone()
+}
+
+/// The refused records as a CSV file, one row for each problem.
+///
+/// # Errors
+///
+/// When a row cannot be written.
+pub fn refused_csv(requests: &[RecordedRequest]) -> io::Result<String> {
+    let mut file = csv::Writer::from_writer(Vec::new());
+    file.write_record(HEADINGS)?;
+    for request in requests {
+        let record = add_apostrophe(record_name(request));
+        let status = request.status.to_string();
+        let answered_at = written(request.answered_at);
+        for problem in refused_problems(request) {
+            file.write_record([
+                record.as_str(),
+                &add_apostrophe(problem.field),
+                &add_apostrophe(problem.message),
+                &problem.code,
+                &status,
+                &request.request_id,
+                &answered_at,
+            ])?;
+        }
+    }
+    let bytes = file.into_inner().map_err(|error| error.into_error())?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_or_class_is_parsed_other_text_is_rejected() {
+        assert_eq!(
+            (statuses("422"), statuses("4xx")),
+            (Ok(422..=422), Ok(400..=499))
+        );
+        for text in ["", "xx", "0xx", "6xx", "4x", "99", "600", "-1", "four"] {
+            assert_eq!(statuses(text), Err(InvalidFilter::Statuses), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_of_zero_are_left_out() {
+        let counts = RunCounts {
+            registered: 1,
+            refused: 8,
+            already_registered: 3,
+            ..RunCounts::default()
+        };
+        assert_eq!(
+            count_text(&counts),
+            "12 records: 1 registered, 8 refused, 3 already registered"
+        );
+    }
+}
