@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
-use database::connection::{DatabaseConnection, execute_deferred};
+use database::connection::{DatabaseConnection, execute_deferred, with_inner};
 use diesel::prelude::*;
 
 use crate::base::sender::Sender;
@@ -26,6 +26,10 @@ pub mod runs;
 
 /// Rows are kept for this number of days.
 pub const KEPT_DAYS: i64 = 30;
+
+/// The number of rows that wait in memory until PostgreSQL receives them. A waiting statement takes
+/// some kilobytes.
+const ROWS_AT_ONCE: u64 = 50;
 
 /// The result of a request for its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -204,9 +208,8 @@ fn stored_problems(problems: &[RecordedProblem], has_key: bool) -> Option<String
 }
 
 impl Session<'_> {
-    /// Records requests, and adds to the totals. PostgreSQL receives all statements in one message at
-    /// the end of the job: a job has thousands of them, and would otherwise wait for each answer.
-    /// Leaves out requests of erased trainees, and the keys of providers that have switched off storing keys.
+    /// Records requests, and adds to the totals. PostgreSQL receives many statements in one message: a
+    /// job has thousands of them, and would otherwise wait for each answer. Leaves out requests of erased trainees, and the keys of providers that have switched off storing keys.
     ///
     /// # Errors
     ///
@@ -218,14 +221,18 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         let stores_keys = self.lock_record_keys(new)?;
         let erased = self.erased_meanwhile(new)?;
-        for new in new {
+        for (number, new) in (1..).zip(new) {
             let id = new.trainee_id.as_ref();
             let stores_key = stores_keys.get(&new.provider_id).copied();
             if let (Some(stores_key), true) = (stores_key, id.is_none_or(|id| !erased.contains(id)))
             {
                 let row = NewRow::new(new.provider_id, &new.request, stores_key);
                 let add = diesel::insert_into(requests::table).values(row);
-                execute_deferred!(self.connection, |inner| add.execute(inner))?;
+                if number % ROWS_AT_ONCE == 0 {
+                    with_inner!(self.connection, |inner| add.execute(inner))?;
+                } else {
+                    execute_deferred!(self.connection, |inner| add.execute(inner))?;
+                }
             }
         }
         self.add_totals(totals)
