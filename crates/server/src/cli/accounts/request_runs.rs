@@ -8,7 +8,7 @@ use storage::base::cause::Cause;
 use storage::error::{Refusal, StorageError};
 use storage::observations::requests::RecordedRequest;
 use storage::observations::requests::listing::RequestPosition;
-use storage::observations::requests::runs::{PAGE, Run};
+use storage::observations::requests::runs::{MAX_COUNTED, PAGE, Run};
 use storage::session::ProviderSession;
 use storage::store::Store;
 
@@ -70,6 +70,11 @@ impl ListRuns {
         let page = read_for_provider(&store, &self.provider, |session| session.runs(self.after))?;
         let rows: Vec<_> = page.runs.iter().map(run_cells).collect();
         self.output.print(RUN_HEADINGS, &rows)?;
+        if !page.is_complete {
+            self.output.note(format_args!(
+                "\n{MAX_COUNTED} requests are counted, so the last line may be incomplete"
+            ))?;
+        }
         match page.next {
             Some(next) => self
                 .output
