@@ -386,6 +386,67 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
     }
 }
 
+/// Whether the [`message`] of a problem repeats a value of the request or of the record, or tells it.
+#[must_use]
+pub const fn repeats_value(kind: &ProblemKind) -> bool {
+    match kind {
+        ProblemKind::WrongType {
+            impossible_date, ..
+        } => impossible_date.is_some(),
+        ProblemKind::UnknownCode { .. }
+        | ProblemKind::SubjectForPhase { .. }
+        | ProblemKind::RequiredOnRoute { .. }
+        | ProblemKind::NotOnRoute { .. }
+        | ProblemKind::EarlyYearsOnly { .. }
+        | ProblemKind::EarlyYearsDemand { .. }
+        | ProblemKind::RouteNotInYear { .. }
+        | ProblemKind::NoSuchSchool { .. }
+        | ProblemKind::NoSuchPartnerUrn { .. }
+        | ProblemKind::NoSuchPartnerUkprn { .. }
+        | ProblemKind::NoStudentFinance { .. }
+        | ProblemKind::FundingNeedsFinance { .. }
+        | ProblemKind::NoSuchFunding { .. }
+        | ProblemKind::InitiativeNotInYear { .. }
+        | ProblemKind::WrongReasons { .. }
+        | ProblemKind::ReasonNeedsExplanation { .. }
+        | ProblemKind::Transition { .. }
+        | ProblemKind::NoNextStep { .. }
+        | ProblemKind::TooFewPlacements { .. } => true,
+        ProblemKind::Blank
+        | ProblemKind::NoData
+        | ProblemKind::ControlCharacter
+        | ProblemKind::RepeatedKey
+        | ProblemKind::OtherVersionsName { .. }
+        | ProblemKind::UnknownName { .. }
+        | ProblemKind::UseEndpoint
+        | ProblemKind::NotAnInput { .. }
+        | ProblemKind::TooLong { .. }
+        | ProblemKind::MalformedKey
+        | ProblemKind::TooMany { .. }
+        | ProblemKind::WrongLength { .. }
+        | ProblemKind::NotDigits { .. }
+        | ProblemKind::NotExactDigits { .. }
+        | ProblemKind::NotWholeNumber
+        | ProblemKind::NotEmail
+        | ProblemKind::NotPostcode
+        | ProblemKind::InFuture
+        | ProblemKind::TooYoung { .. }
+        | ProblemKind::TooOld { .. }
+        | ProblemKind::YearTooLate { .. }
+        | ProblemKind::TooEarly { .. }
+        | ProblemKind::YearOutside { .. }
+        | ProblemKind::NotAfter { .. }
+        | ProblemKind::Before { .. }
+        | ProblemKind::SameAs { .. }
+        | ProblemKind::RepeatsPosition { .. }
+        | ProblemKind::NoReasons
+        | ProblemKind::WrongState { .. }
+        | ProblemKind::NotStarted
+        | ProblemKind::NoDegree
+        | ProblemKind::NoEmployingSchool => false,
+    }
+}
+
 /// Returns the end of a message that links to the list of accepted codes: by the name of the field
 /// if this version publishes the lists, else by the name of the list in the version that does.
 /// Returns an empty string if the problem is not about a code or no version publishes the lists.

@@ -13,9 +13,9 @@
 //!    `only_names_known_to_the_program_are_stored_from_clients` covers all texts.
 
 use actix_web::http::StatusCode;
-use adapter_kit::problems::message;
+use adapter_kit::problems::{message, repeats_value};
 use adapter_kit::{Endpoint, Served, names};
-use domain::{Lists, Problem, ProblemKind};
+use domain::{Lists, Problem};
 use http_kit::requests::request_id;
 use storage::base::sender::Sender;
 use storage::observations::requests::{RecordResult, RecordedProblem};
@@ -205,31 +205,4 @@ fn recorded_problem(problem: &Problem, served: &Served, lists: &Lists) -> Record
         message: message(served.version, lists, problem),
         without_value: repeats_value(&problem.kind).then(|| code.meaning().to_owned()),
     }
-}
-
-/// Whether the message of a problem repeats a value of the request or of the record.
-fn repeats_value(kind: &ProblemKind) -> bool {
-    matches!(
-        kind,
-        ProblemKind::WrongType {
-            impossible_date: Some(_),
-            ..
-        } | ProblemKind::UnknownCode { .. }
-            | ProblemKind::RequiredOnRoute { .. }
-            | ProblemKind::NotOnRoute { .. }
-            | ProblemKind::RouteNotInYear { .. }
-            | ProblemKind::NoSuchSchool { .. }
-            | ProblemKind::NoSuchPartnerUrn { .. }
-            | ProblemKind::NoSuchPartnerUkprn { .. }
-            | ProblemKind::NoStudentFinance { .. }
-            | ProblemKind::FundingNeedsFinance { .. }
-            | ProblemKind::NoSuchFunding { .. }
-            | ProblemKind::InitiativeNotInYear { .. }
-            | ProblemKind::WrongReasons { .. }
-            | ProblemKind::ReasonNeedsExplanation { .. }
-            | ProblemKind::Transition { .. }
-            | ProblemKind::WrongState { .. }
-            | ProblemKind::NoNextStep { .. }
-            | ProblemKind::TooFewPlacements { .. }
-    )
 }

@@ -131,7 +131,7 @@ fn describe() {
     describe_counter!(
         REQUEST_LOG_DROPPED,
         Unit::Count,
-        "Refused requests that are missing from the log of requests."
+        "Requests that are missing from the record of requests."
     );
     describe_counter!(
         MAILS,
@@ -230,7 +230,7 @@ pub fn rate_limited(scope: RateLimitScope) -> Counter {
     counter!(RATE_LIMITED, "by" => scope.name())
 }
 
-/// The counter of refused requests that are missing from the log of requests, because it was full
+/// The counter of requests that are missing from the record of requests, because it was full
 /// or could not be written.
 pub fn request_log_dropped() -> Counter {
     counter!(REQUEST_LOG_DROPPED)

@@ -72,6 +72,9 @@ pub(crate) struct ServerInfo {
     pub(crate) local_settings: String,
 }
 
+/// The most statements that are deferred at once.
+const MAX_DEFERRED: usize = 64;
+
 /// The key of a prepared statement.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
@@ -320,11 +323,12 @@ impl PostgresConnection {
         outcome.and_then(|()| require_no_warning(&self.transport.take_warnings()))
     }
 
-    /// Executes a statement. Returns the number of changed rows; 0 for a deferred statement.
+    /// Executes a statement. Returns the number of changed rows; 0 for a deferred statement. A
+    /// statement is not deferred if [`MAX_DEFERRED`] others are: each takes some kilobytes.
     fn execute_bound(&mut self, bound: BoundStatement) -> Result<usize, PostgresError> {
         self.executed += 1;
         let client = self.transport.client();
-        if self.defers {
+        if self.defers && self.transport.deferred() < MAX_DEFERRED {
             self.transport
                 .defer(async move { execute(&client, &bound).await.map(drop) });
             return Ok(0);

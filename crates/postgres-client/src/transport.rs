@@ -72,6 +72,11 @@ impl Transport {
         self.is_closed = true;
     }
 
+    /// The number of deferred requests.
+    pub(crate) fn deferred(&self) -> usize {
+        self.deferred.len()
+    }
+
     pub(crate) fn round_trips(&self) -> u64 {
         self.round_trips
     }

@@ -249,6 +249,31 @@ fn rejected_batch_items_are_logged_with_their_positions() {
 }
 
 #[test]
+fn problems_of_a_request_without_a_key_repeat_no_value() {
+    every_version(|api| {
+        let without_key = || api.example().without(F::provider_trainee_id);
+        for (body, code, value) in [
+            (
+                without_key().with(F::sex, "no such sex"),
+                "unknown_code",
+                "no such sex",
+            ),
+            (
+                without_key().with(F::date_of_birth, "1999-02-30"),
+                "wrong_type",
+                "1999-02-30",
+            ),
+        ] {
+            api.send("POST", "/trainees", body).is(422);
+            let recorded = refused(api).pop().unwrap();
+            assert_eq!(problems(&recorded)[0].0, code);
+            let text = format!("{recorded:?}");
+            assert!(!text.contains(value), "{value} is in {text}");
+        }
+    });
+}
+
+#[test]
 fn many_problems_are_counted_and_the_first_are_named() {
     every_version(|api| {
         let placement = record::<Placement>(api.version, &[(PlacementField::urn, "12")]);

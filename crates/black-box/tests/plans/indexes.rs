@@ -21,7 +21,7 @@ fn record_requests(register: &Register) {
         let newest = session.requests(&RequestFilter::default(), None)?;
         let older = session.requests(&RequestFilter::default(), newest.next)?;
         let refused = session.refused_most(DateTime::UNIX_EPOCH)?;
-        let run = session.runs(None)?.runs.remove(0);
+        let run = session.runs(None, 1)?.runs.remove(0);
         session.refused_in_run(&run, None, 1)?;
         session.run(run.id)?;
         let today = session.today();

@@ -186,7 +186,7 @@ pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRe
     Ok(sent)
 }
 
-/// The key of the request log for a trainee to register; `None` if the request has none, or one
+/// The recorded key of a trainee to register; `None` if the request has none, or one
 /// that is refused.
 fn sent_key(sent: &ParsedRecord<Trainee>) -> Option<RecordKey> {
     let field = TraineeField::provider_trainee_id;

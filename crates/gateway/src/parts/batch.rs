@@ -46,7 +46,7 @@ const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has 
 /// Handles a batch of requests for the endpoint, whose token was admitted. `remaining` is the rest
 /// of the token's rate limit, and is updated.
 ///
-/// In the usage counts, the batch counts as one request, and each name of another version in its
+/// In the totals, the batch counts as one request, and each name of another version in its
 /// items counts once.
 pub(crate) async fn handle(
     endpoint: Endpoint,

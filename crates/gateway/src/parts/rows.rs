@@ -50,7 +50,7 @@ pub struct RowProblem {
     pub words: String,
 }
 
-/// Runs a row of an uploaded file. A row that is not only checked is written to the request log, as
+/// Runs a row of an uploaded file. A row that is not only checked is recorded, as
 /// an item of one run with the current request identifier.
 pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> RowOutcome {
     let (position, endpoint, is_sent) = (row.position, row.endpoint, !row.validates_only);

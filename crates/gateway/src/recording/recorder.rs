@@ -20,33 +20,31 @@
 
 use std::borrow::Cow;
 use std::collections::hash_map::{Entry, RandomState};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-use std::{fmt, io, mem, thread};
+use std::time::Duration;
+use std::{fmt, io, thread};
 
 use actix_web::http::StatusCode;
 use adapter_kit::{Endpoint, Label, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::Lists;
-use http_kit::error_chain::Causes;
 use http_kit::metrics;
 use http_kit::requests::request_id::RequestId;
 use storage::base::sender::Sender;
-use storage::error::StorageError;
-use storage::observations::requests::{NewRequest, RecordResult, RecordedProblem, RecordedRequest};
-use storage::observations::totals::{RequestTotal, Seen, TotalKind};
+use storage::observations::requests::{RecordResult, RecordedProblem};
+use storage::observations::totals::{Seen, TotalKind};
 use storage::store::Store;
 use tokio::sync::oneshot;
-use version_tools::shadow::{AcceptedWrite, Finding, check};
+use version_tools::shadow::Finding;
 
+use self::writer::Writer;
 use crate::recording::observation::{ObservedWrite, RecordKey};
 
-/// The time between two transactions.
-const PERIOD: Duration = Duration::from_secs(1);
+mod writer;
+
 /// The time between two looks at the queue.
 const LOOK: Duration = Duration::from_millis(100);
 /// The capacity of the queue.
@@ -115,7 +113,7 @@ pub struct Recorder(Arc<Shared>);
 
 struct Shared {
     options: RecorderOptions,
-    queue: Arc<Queue>,
+    queue: Arc<RecordQueue>,
     /// Hashes the number of a write, to select the writes to check.
     lot: RandomState,
     /// The number of writes that `lot` has hashed.
@@ -124,7 +122,7 @@ struct Shared {
 
 /// What waits for the thread.
 #[derive(Default)]
-struct Queue {
+struct RecordQueue {
     waiting: Mutex<Waiting>,
     /// Notified when the thread must not wait longer.
     is_urgent: Condvar,
@@ -132,11 +130,11 @@ struct Queue {
 
 #[derive(Default)]
 struct Waiting {
-    totals: Totals,
+    totals: HashMap<TotalKey, Tally>,
     rows: Vec<ObservedRequest>,
     /// The number of rows with a write to check.
     checks: usize,
-    /// The number of rows that were dropped and not reported yet.
+    /// The number of requests that were dropped and not logged yet.
     dropped: u64,
     /// The tasks to tell when all of this is written.
     flushes: Vec<oneshot::Sender<()>>,
@@ -164,10 +162,6 @@ struct Tally {
     last: Seen,
 }
 
-/// The totals that are not written yet.
-#[derive(Debug, Default)]
-struct Totals(HashMap<TotalKey, Tally>);
-
 impl Recorder {
     /// Starts recording into the store.
     ///
@@ -175,14 +169,8 @@ impl Recorder {
     ///
     /// When the operating system cannot start a thread.
     pub fn start(store: Store, options: RecorderOptions) -> io::Result<Self> {
-        let queue = Arc::new(Queue::default());
-        let writer = Writer {
-            store,
-            options,
-            queue: Arc::clone(&queue),
-            rows: Vec::new(),
-            rate_limited: HashSet::new(),
-        };
+        let queue = Arc::new(RecordQueue::default());
+        let writer = Writer::new(store, options, Arc::clone(&queue));
         thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || writer.run())?;
@@ -234,14 +222,13 @@ impl Recorder {
         if let (Sender::Token(token), None, false) =
             (request.sender, request.item, request.is_rate_limited)
         {
-            waiting.totals.count_request(token, &request);
+            waiting.count_request(token, &request);
         }
         if !has_row && request.write.is_none() {
             return;
         }
         if waiting.rows.len() >= QUEUE {
-            waiting.dropped += 1;
-            return;
+            return waiting.drop_requests(1);
         }
         waiting.checks += usize::from(request.write.is_some());
         waiting.rows.push(request);
@@ -264,7 +251,7 @@ impl Drop for Shared {
     }
 }
 
-impl Queue {
+impl RecordQueue {
     /// Locks what waits. A panic while it is locked leaves whole counts.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -286,7 +273,13 @@ impl fmt::Debug for Recorder {
     }
 }
 
-impl Totals {
+impl Waiting {
+    /// Counts requests that are not recorded.
+    fn drop_requests(&mut self, requests: u64) {
+        metrics::request_log_dropped().increment(requests);
+        self.dropped += requests;
+    }
+
     /// Counts a request once as a whole, and once for each name of another version.
     fn count_request(&mut self, token: i64, request: &ObservedRequest) {
         self.count(
@@ -346,8 +339,8 @@ impl Totals {
     }
 
     fn add(&mut self, key: TotalKey, requests: i64, first: Seen, last: Seen) {
-        let is_full = self.0.len() >= MAX_WAITING;
-        match self.0.entry(key) {
+        let is_full = self.totals.len() >= MAX_WAITING;
+        match self.totals.entry(key) {
             Entry::Occupied(mut known) => {
                 let tally = known.get_mut();
                 tally.requests += requests;
@@ -358,7 +351,7 @@ impl Totals {
                     tally.last = last;
                 }
             }
-            Entry::Vacant(_) if is_full => metrics::request_log_dropped().increment(1),
+            Entry::Vacant(_) if is_full => self.drop_requests(requests.unsigned_abs()),
             Entry::Vacant(place) => {
                 place.insert(Tally {
                     requests,
@@ -367,194 +360,6 @@ impl Totals {
                 });
             }
         }
-    }
-
-    /// The totals in the form of the store.
-    fn stored(&self) -> Vec<RequestTotal> {
-        let total = |(key, tally): (&TotalKey, &Tally)| RequestTotal {
-            day: key.day,
-            token_id: key.token,
-            version: key.version.to_string(),
-            endpoint: key.endpoint.to_string(),
-            status: key.status,
-            kind: key.kind,
-            detail: key.detail.to_string(),
-            requests: tally.requests,
-            first: tally.first.clone(),
-            last: tally.last.clone(),
-        };
-        self.0.iter().map(total).collect()
-    }
-}
-
-/// The thread that checks and writes.
-struct Writer {
-    store: Store,
-    options: RecorderOptions,
-    queue: Arc<Queue>,
-    /// The rows that are not written yet.
-    rows: Vec<NewRequest>,
-    /// The senders of these rows that were over the rate limit.
-    rate_limited: HashSet<Sender>,
-}
-
-impl Writer {
-    fn run(mut self) {
-        let mut due = Instant::now() + PERIOD;
-        loop {
-            self.queue.wait();
-            let mut waiting = self.queue.lock();
-            let requests = mem::take(&mut waiting.rows);
-            waiting.checks = 0;
-            let flushes = mem::take(&mut waiting.flushes);
-            let is_closed = waiting.is_closed;
-            drop(waiting);
-            requests.into_iter().for_each(|request| self.take(request));
-            let is_due = self.options.is_periodic && Instant::now() >= due;
-            if is_due || is_closed || !flushes.is_empty() {
-                self.write();
-                due = Instant::now() + PERIOD;
-            }
-            for flush in flushes {
-                // A failure is ignored: the waiting task may have been cancelled.
-                let _ = flush.send(());
-            }
-            if is_closed {
-                return;
-            }
-        }
-    }
-
-    /// Checks a request if that is to be done, and keeps its row.
-    fn take(&mut self, mut request: ObservedRequest) {
-        let write = request.write.take();
-        let newest_problems = write.and_then(|write| self.check(&request, &write));
-        let is_repeated = request.is_rate_limited && !self.rate_limited.insert(request.sender);
-        let Some(result) = request.result.filter(|_| self.options.records_requests) else {
-            return;
-        };
-        if is_repeated {
-            return;
-        }
-        if self.rows.len() >= MAX_WAITING {
-            self.queue.lock().dropped += 1;
-            return;
-        }
-        self.rows
-            .push(new_request(request, result, newest_problems));
-    }
-
-    /// The codes and fields that the newest version would report for an accepted write; `None` if it
-    /// cannot be checked. A panic is logged and does not stop the thread.
-    fn check(
-        &self,
-        request: &ObservedRequest,
-        write: &ObservedWrite,
-    ) -> Option<Vec<(String, String)>> {
-        let newest = self.options.versions.newest()?;
-        let none = Default::default();
-        let accepted = AcceptedWrite {
-            endpoint: request.endpoint,
-            trainee: write.trainee.as_deref(),
-            part_id: &write.part_id,
-            organisations: write.organisations.as_ref().unwrap_or(&none),
-            now: request.at,
-            lists: self.options.lists,
-        };
-        let found = catch_unwind(AssertUnwindSafe(|| {
-            check(&write.body, request.served, newest, &accepted)
-        }));
-        let label = newest.version.label;
-        let Ok(found) = found else {
-            let endpoint = request.endpoint;
-            log::error!("check against {label} panicked; endpoint: {endpoint}");
-            return None;
-        };
-        let found = found?;
-        if let Sender::Token(token) = request.sender {
-            let mut waiting = self.queue.lock();
-            waiting.totals.count_check(token, request, label, &found);
-        }
-        let obstacles = found.into_iter().filter(Finding::is_obstacle);
-        Some(
-            obstacles
-                .map(|finding| (finding.code.to_owned(), finding.field))
-                .collect(),
-        )
-    }
-
-    /// Writes the rows and the totals in one transaction. Keeps them after a temporary failure.
-    fn write(&mut self) {
-        self.rate_limited.clear();
-        let rows = Arc::new(mem::take(&mut self.rows));
-        let mut waiting = self.queue.lock();
-        let totals = mem::take(&mut waiting.totals);
-        let dropped = mem::take(&mut waiting.dropped);
-        drop(waiting);
-        report_dropped(dropped);
-        if rows.is_empty() && totals.0.is_empty() {
-            return;
-        }
-        let (written, counted) = (Arc::clone(&rows), totals.stored());
-        let outcome: Result<(), StorageError> = self
-            .store
-            .write_blocking(move |session| session.record_requests(&written, &counted));
-        let Err(error) = outcome else { return };
-        log::warn!("requests not recorded: {}", Causes(&error));
-        // After a permanent failure the rows would block later ones. If the write may have
-        // succeeded, writing again would count twice.
-        if !error.is_repeatable() {
-            return report_dropped(u64::try_from(rows.len()).unwrap_or(u64::MAX));
-        }
-        self.rows = Arc::try_unwrap(rows).unwrap_or_else(|rows| rows.to_vec());
-        let mut waiting = self.queue.lock();
-        for (key, tally) in totals.0 {
-            let Tally {
-                requests,
-                first,
-                last,
-            } = tally;
-            waiting.totals.add(key, requests, first, last);
-        }
-    }
-}
-
-/// Counts and logs rows that were dropped.
-fn report_dropped(dropped: u64) {
-    if dropped > 0 {
-        metrics::request_log_dropped().increment(dropped);
-        log::warn!("the record of requests is incomplete: {dropped} requests are missing");
-    }
-}
-
-/// The row of a request.
-fn new_request(
-    request: ObservedRequest,
-    result: RecordResult,
-    newest_problems: Option<Vec<(String, String)>>,
-) -> NewRequest {
-    let (record_key, trainee_id) = request
-        .record
-        .map_or((None, None), |record| (Some(record.key), record.trainee_id));
-    NewRequest {
-        provider_id: request.provider_id,
-        trainee_id,
-        request: RecordedRequest {
-            answered_at: request.at,
-            sender: request.sender,
-            version: request.served.version.label.to_string(),
-            endpoint: request.endpoint.to_string(),
-            status: request.status.as_u16(),
-            result,
-            request_id: request.request_id.to_string(),
-            in_batch: request.item.is_some() || request.endpoint.row().is_batch(),
-            item: request.item,
-            record_key,
-            names: request.names.iter().map(ToString::to_string).collect(),
-            problems: request.problems,
-            problems_left_out: request.problems_left_out,
-            newest_problems,
-        },
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn show(
         .any(|token| token.status == TokenStatus::Active);
     let cause = Cause::new("settings");
     let last_run = match session.open_provider(&organisation.ukprn, cause)? {
-        Some(mut own) => own.runs(None)?.runs.into_iter().next(),
+        Some(mut own) => own.runs(None, 1)?.runs.into_iter().next(),
         None => None,
     };
     let now = session.now();

@@ -1,4 +1,4 @@
-//! The search form of the log of requests: its values, faults and choices. An invalid form finds no
+//! The search form of recorded requests: its values, faults and choices. An invalid form finds no
 //! requests and keeps its values.
 
 use adapter_kit::{Endpoint, Label, Versions};

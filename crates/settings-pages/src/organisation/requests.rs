@@ -1,6 +1,5 @@
-//! The log of requests of an organisation, read only: the most frequent problems, and the entries
-//! that match the search form, newest first. The log contains codes and fields of problems, but no
-//! values or bodies.
+//! The recorded requests of an organisation, read only: the most frequent problems, and the requests
+//! that match the search form, newest first.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -208,14 +207,15 @@ impl From<RecordedRequest> for Line {
                 help: documentation(""),
             });
         }
+        let names = request.names.iter();
+        let names = names.map(|name| format!("name of another version: {name}"));
         let newest = request.newest_problems.iter().flatten();
-        let newest: Vec<Problem> = newest
-            .map(|(code, field)| Problem {
-                words: format!("in the newest version: {code} {field}"),
-                help: None,
-            })
-            .collect();
-        problems.extend(newest);
+        let newest = newest.map(|(code, field)| format!("in the newest version: {code} {field}"));
+        problems.extend(
+            names
+                .chain(newest)
+                .map(|words| Problem { words, help: None }),
+        );
         Self {
             at: timestamp(request.answered_at),
             problems,

@@ -85,7 +85,7 @@ pub(crate) fn list(
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
     let position = position(request)?;
-    let found = session.runs(position)?;
+    let found = session.runs(position, PAGE)?;
     Reply::page(&Runs {
         frame: Frame::new(request, signed_in, SettingsSection::Requests),
         logs_requests: request.logs_requests,

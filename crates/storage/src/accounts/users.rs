@@ -27,7 +27,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
-use database::connection::{DatabaseConnection, with_inner};
+use database::connection::with_inner;
 use diesel::dsl::{self, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
@@ -48,7 +48,7 @@ pub use self::sessions::SignedIn;
 pub use self::sign_in_attempts::{BegunSignIn, SignInAttempt};
 pub use self::sign_in_links::SignInLink;
 pub use self::summaries::OrganisationSummary;
-use crate::base::provider_lock::lock_service;
+use crate::base::provider_lock::{lock_service, lock_settings};
 use crate::error::{Refusal, StorageError};
 use crate::schema::{invitations as invitation_rows, providers, users};
 use crate::session::Session;
@@ -404,14 +404,7 @@ impl Session<'_> {
         let Some(provider_id) = provider_id else {
             return lock_service(self.connection);
         };
-        if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
-            let row = providers::table
-                .find(provider_id)
-                .select(providers::id)
-                .for_no_key_update();
-            row.get_result::<i64>(inner)?;
-        }
-        Ok(())
+        lock_settings(self.connection, provider_id)
     }
 
     /// Fails if a user would remove the last admin of their organisation. Operators may remove it.

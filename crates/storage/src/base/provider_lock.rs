@@ -6,7 +6,8 @@
 //! therefore complete up to it.
 //!
 //! A transaction that issues a teacher reference number or changes operators also locks the row of
-//! the service, after that of a provider. No transaction locks anything else.
+//! the service, after that of a provider. A transaction about users or recorded requests locks rows of
+//! `providers`, in the order of their numbers ([`lock_settings`]). No transaction locks anything else.
 
 use chrono::{DateTime, Utc};
 use database::connection::fixed_expression::fixed_expressions;
@@ -17,7 +18,7 @@ use diesel::sql_types::Timestamptz;
 use stored_document::sql_dates::Timestamp;
 
 use crate::error::{DatabaseError, StorageError};
-use crate::schema::provider_positions;
+use crate::schema::{provider_positions, providers};
 
 /// The key of the row of the service. No provider has this key.
 const SERVICE: i64 = 0;
@@ -88,6 +89,22 @@ pub(crate) fn lock_service(connection: &mut DatabaseConnection) -> Result<(), St
         .get_result::<i64>(inner)
         .optional()?;
     row.map(drop).ok_or_else(|| missing(SERVICE).into())
+}
+
+/// Locks the settings and users of a provider until the transaction ends. Not needed on SQLite, which
+/// runs one write at a time.
+pub(crate) fn lock_settings(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+) -> Result<(), StorageError> {
+    if let DatabaseConnection::Postgres(inner) = connection {
+        let row = providers::table
+            .find(provider)
+            .select(providers::id)
+            .for_no_key_update();
+        row.get_result::<i64>(inner)?;
+    }
+    Ok(())
 }
 
 /// Inserts the rows of providers that have none.

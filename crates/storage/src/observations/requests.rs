@@ -9,8 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
-use database::connection::{DatabaseConnection, execute_deferred, with_inner};
+use database::connection::DatabaseConnection;
 use diesel::prelude::*;
+use diesel::result::Error as DieselError;
+use diesel::sql_types::Text;
+use serde::{Serialize, Serializer};
 
 use crate::base::sender::Sender;
 use crate::error::StorageError;
@@ -27,9 +30,8 @@ pub mod runs;
 /// Rows are kept for this number of days.
 pub const KEPT_DAYS: i64 = 30;
 
-/// The number of rows that wait in memory until PostgreSQL receives them. A waiting statement takes
-/// some kilobytes.
-const ROWS_AT_ONCE: u64 = 50;
+/// The most rows in one statement on PostgreSQL.
+const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// The result of a request for its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -142,10 +144,23 @@ pub struct NewRequest {
     pub trainee_id: Option<String>,
 }
 
-#[derive(Insertable)]
+/// Inserts rows on PostgreSQL, from an array of objects. With a statement for each row, registrations
+/// had 0.93 of their rate.
+const ADD_ROWS: &str = r#"
+INSERT INTO "requests" (provider_id, answered_at, token_id, user_id, version, endpoint, status, result,
+                        refused, request_id, in_batch, item, record_key, names, problems,
+                        problems_left_out, newest_problems)
+SELECT provider_id, answered_at, token_id, user_id, version, endpoint, status, result,
+       refused, request_id, in_batch, item, record_key, names, problems,
+       problems_left_out, newest_problems
+FROM json_populate_recordset(NULL::requests, $1::json)"#;
+
+/// A row of the table. Its fields have the names of the columns.
+#[derive(Insertable, Serialize)]
 #[diesel(table_name = requests, treat_none_as_default_value = false)]
-struct NewRow<'a> {
+struct NewRequestRow<'a> {
     provider_id: i64,
+    #[serde(serialize_with = "as_text")]
     answered_at: NaiveDateTime,
     token_id: Option<i64>,
     user_id: Option<i64>,
@@ -164,7 +179,7 @@ struct NewRow<'a> {
     newest_problems: Option<String>,
 }
 
-impl<'a> NewRow<'a> {
+impl<'a> NewRequestRow<'a> {
     /// The row of a request. `stores_key` decides whether the row has the key of the record.
     fn new(provider_id: i64, request: &'a RecordedRequest, stores_key: bool) -> Self {
         let count = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
@@ -193,6 +208,11 @@ impl<'a> NewRow<'a> {
     }
 }
 
+/// Serialises a time, such as `2026-11-28 12:00:00.250`.
+fn as_text<S: Serializer>(at: &NaiveDateTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(at)
+}
+
 /// The stored form of problems: an array of `[code, field, message]`. `has_key` says whether the
 /// row has the key of the record.
 fn stored_problems(problems: &[RecordedProblem], has_key: bool) -> Option<String> {
@@ -208,8 +228,8 @@ fn stored_problems(problems: &[RecordedProblem], has_key: bool) -> Option<String
 }
 
 impl Session<'_> {
-    /// Records requests, and adds to the totals. PostgreSQL receives many statements in one message: a
-    /// job has thousands of them, and would otherwise wait for each answer. Leaves out requests of erased trainees, and the keys of providers that have switched off storing keys.
+    /// Records requests, and adds to the totals. Leaves out requests of erased trainees, and the keys
+    /// of providers that have switched off storing keys.
     ///
     /// # Errors
     ///
@@ -221,21 +241,43 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         let stores_keys = self.lock_record_keys(new)?;
         let erased = self.erased_meanwhile(new)?;
-        for (number, new) in (1..).zip(new) {
-            let id = new.trainee_id.as_ref();
-            let stores_key = stores_keys.get(&new.provider_id).copied();
-            if let (Some(stores_key), true) = (stores_key, id.is_none_or(|id| !erased.contains(id)))
-            {
-                let row = NewRow::new(new.provider_id, &new.request, stores_key);
-                let add = diesel::insert_into(requests::table).values(row);
-                if number % ROWS_AT_ONCE == 0 {
-                    with_inner!(self.connection, |inner| add.execute(inner))?;
-                } else {
-                    execute_deferred!(self.connection, |inner| add.execute(inner))?;
+        let mut rows = Vec::with_capacity(new.len());
+        for new in new {
+            let is_erased = new
+                .trainee_id
+                .as_ref()
+                .is_some_and(|id| erased.contains(id));
+            if let (Some(stores_key), false) = (stores_keys.get(&new.provider_id), is_erased) {
+                rows.push(NewRequestRow::new(
+                    new.provider_id,
+                    &new.request,
+                    *stores_key,
+                ));
+            }
+        }
+        self.insert_requests(&rows)?;
+        self.add_totals(totals)
+    }
+
+    fn insert_requests(&mut self, rows: &[NewRequestRow<'_>]) -> Result<(), StorageError> {
+        match self.connection {
+            DatabaseConnection::Postgres(inner) => {
+                for rows in rows.chunks(ROWS_PER_STATEMENT) {
+                    let rows = serde_json::to_string(rows);
+                    let rows =
+                        rows.map_err(|error| DieselError::SerializationError(Box::new(error)))?;
+                    let add = diesel::sql_query(ADD_ROWS).bind::<Text, _>(rows);
+                    add.execute(inner)?;
+                }
+            }
+            DatabaseConnection::Sqlite(inner) => {
+                for row in rows {
+                    let add = diesel::insert_into(requests::table).values(row);
+                    add.execute(inner)?;
                 }
             }
         }
-        self.add_totals(totals)
+        Ok(())
     }
 
     /// Locks the settings of the providers until the transaction ends. Returns for each provider

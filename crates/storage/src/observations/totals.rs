@@ -107,7 +107,7 @@ ON CONFLICT (token_id, day, version, endpoint, status, kind, detail) DO UPDATE S
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = request_totals)]
-struct Row {
+struct TotalRow {
     day: NaiveDate,
     token_id: i64,
     version: String,
@@ -122,8 +122,8 @@ struct Row {
     last_request_id: String,
 }
 
-impl From<Row> for RequestTotal {
-    fn from(row: Row) -> Self {
+impl From<TotalRow> for RequestTotal {
+    fn from(row: TotalRow) -> Self {
         let kind = TotalKind::ALL
             .into_iter()
             .find(|kind| kind.name() == row.kind);
@@ -171,8 +171,8 @@ fn for_each_total(
             .filter(request_totals::day.ge(first))
             .filter(request_totals::day.lt(next))
             .order((request_totals::day, request_totals::last_at))
-            .select(Row::as_select())
-            .load::<Row>(connection)?;
+            .select(TotalRow::as_select())
+            .load::<TotalRow>(connection)?;
         rows.into_iter().map(RequestTotal::from).for_each(&mut add);
         first = next;
     }
@@ -264,8 +264,8 @@ impl Session<'_> {
                 request_totals::last_at.desc(),
                 request_totals::last_request_id.desc(),
             ))
-            .select(Row::as_select())
-            .first::<Row>(self.connection)
+            .select(TotalRow::as_select())
+            .first::<TotalRow>(self.connection)
             .optional()?;
         Ok(last
             .map(RequestTotal::from)

@@ -27,8 +27,8 @@ pub(super) struct Known {
     pub(super) days: RangeInclusive<NaiveDate>,
 }
 
-/// Counted requests.
-type Counted<'a> = (&'a UsageKey, &'a Usage);
+/// UsageEntry requests.
+type UsageEntry<'a> = (&'a UsageKey, &'a Usage);
 /// The number of checked writes with a problem, with the code and the field.
 type Problem<'a> = (&'a str, &'a str, i64);
 
@@ -43,7 +43,7 @@ impl Known {
     pub(super) fn readiness(&self, served: &Served, newest: &Served) -> VersionReadiness {
         let label = served.version.label.to_string();
         let rules = NewRules::between(served, newest);
-        let mut by_provider: BTreeMap<&str, Vec<Counted<'_>>> = BTreeMap::new();
+        let mut by_provider: BTreeMap<&str, Vec<UsageEntry<'_>>> = BTreeMap::new();
         for counted in self
             .counts
             .usage
@@ -94,12 +94,12 @@ impl Known {
     fn provider_use(
         &self,
         ukprn: &str,
-        counted: &[Counted<'_>],
+        counted: &[UsageEntry<'_>],
         served: &Served,
         newest: &Served,
         rules: &NewRules,
     ) -> Option<ProviderUse> {
-        let whole: Vec<Counted<'_>> = counted
+        let whole: Vec<UsageEntry<'_>> = counted
             .iter()
             .filter(|(key, _)| key.name.is_none())
             .copied()
@@ -140,7 +140,7 @@ impl Known {
     }
 
     /// The requests of each token.
-    fn token_uses(&self, whole: &[Counted<'_>]) -> Vec<TokenUse> {
+    fn token_uses(&self, whole: &[UsageEntry<'_>]) -> Vec<TokenUse> {
         let mut uses: BTreeMap<i64, TokenUse> = BTreeMap::new();
         for (key, usage) in whole {
             let Some(token) = self.counts.tokens.get(&key.token) else {
@@ -196,7 +196,7 @@ impl Writes {
 }
 
 /// Endpoints that are deprecated in the version or the newest one, or missing in the newest one.
-fn endpoint_uses(whole: &[Counted<'_>], served: &Served, newest: &Served) -> Vec<EndpointUse> {
+fn endpoint_uses(whole: &[UsageEntry<'_>], served: &Served, newest: &Served) -> Vec<EndpointUse> {
     let requests = sums(
         whole
             .iter()

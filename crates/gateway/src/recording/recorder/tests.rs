@@ -3,6 +3,7 @@ use std::sync::mpsc;
 use storage::accounts::tokens::NewToken;
 use storage::accounts::users::Actor;
 use storage::base::token::Environment;
+use storage::error::StorageError;
 use storage::observations::requests::listing::RequestFilter;
 use storage::store::StoreOptions;
 use test_support::{Database, Kind};
@@ -59,18 +60,12 @@ fn without_thread(checked_share: u8) -> Recorder {
 }
 
 fn writer(store: &Store) -> Writer {
-    Writer {
-        store: store.clone(),
-        options: options(0),
-        queue: Arc::default(),
-        rows: Vec::new(),
-        rate_limited: HashSet::new(),
-    }
+    Writer::new(store.clone(), options(0), Arc::default())
 }
 
 fn count(writer: &Writer, token: i64) {
     let mut waiting = writer.queue.lock();
-    waiting.totals.count_request(token, &refused(token));
+    waiting.count_request(token, &refused(token));
 }
 
 /// A refused request with the token of this number.
@@ -130,7 +125,7 @@ fn rows_beyond_a_full_queue_are_dropped_and_counted() {
     let waiting = recorder.0.queue.lock();
     assert_eq!((waiting.rows.len(), waiting.dropped), (QUEUE, 3));
     // All are counted.
-    let counted = waiting.totals.stored()[0].requests;
+    let counted: i64 = waiting.totals.values().map(|tally| tally.requests).sum();
     assert_eq!(counted, QUEUE as i64 + 3);
 }
 
@@ -211,5 +206,5 @@ fn waiting_rows_and_totals_are_limited() {
     }
     assert_eq!(writer.rows.len(), MAX_WAITING);
     let waiting = writer.queue.lock();
-    assert_eq!((waiting.dropped, waiting.totals.0.len()), (5, MAX_WAITING));
+    assert_eq!((waiting.dropped, waiting.totals.len()), (10, MAX_WAITING));
 }

@@ -67,7 +67,9 @@ impl ListRuns {
     /// Prints a page of the runs of the provider's requests.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let store = self.database.open()?;
-        let page = read_for_provider(&store, &self.provider, |session| session.runs(self.after))?;
+        let page = read_for_provider(&store, &self.provider, |session| {
+            session.runs(self.after, PAGE)
+        })?;
         let rows: Vec<_> = page.runs.iter().map(run_cells).collect();
         self.output.print(RUN_HEADINGS, &rows)?;
         if !page.is_complete {
@@ -156,7 +158,7 @@ pub(super) fn read_for_provider<T: Send + 'static>(
     mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError>,
 ) -> Result<T, CommandError> {
     let result = store.read_blocking::<_, StorageError>(|session| {
-        let provider = session.open_provider(ukprn, Cause::new("request log"))?;
+        let provider = session.open_provider(ukprn, Cause::new("requests"))?;
         job(&mut provider.ok_or(StorageError::Refused(Refusal::UnknownProvider))?)
     })?;
     Ok(result)

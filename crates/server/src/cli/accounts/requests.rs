@@ -1,4 +1,4 @@
-//! Commands about the log of requests of a provider.
+//! Commands about the recorded requests of a provider.
 
 use std::ops::RangeInclusive;
 

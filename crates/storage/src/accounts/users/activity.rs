@@ -53,7 +53,7 @@ pub enum ActivityKind {
     HistoryViewed,
     /// A file was imported.
     FileImported,
-    /// The storage of record keys in the request log was switched on or off.
+    /// The storage of record keys was switched on or off.
     RecordKeyLoggingChanged,
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 
 use crate::accounts::users::{ActivityKind, Actor, Subject};
+use crate::base::provider_lock::lock_settings;
 use crate::error::StorageError;
 use crate::schema::{providers, requests};
 use crate::session::{ProviderSession, Session};
@@ -74,14 +74,8 @@ impl ProviderSession<'_> {
         keys: &BTreeSet<String>,
     ) -> Result<(), StorageError> {
         let provider_id = self.provider().id;
-        // `Session::record_requests` locks the same row. SQLite needs no lock.
-        if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
-            let row = providers::table
-                .find(provider_id)
-                .select(providers::id)
-                .for_no_key_update();
-            row.get_result::<i64>(inner)?;
-        }
+        // `Session::record_requests` locks the same row.
+        lock_settings(self.connection, provider_id)?;
         let of_person = requests::table
             .filter(requests::provider_id.eq(provider_id))
             .filter(requests::record_key.eq_any(keys));

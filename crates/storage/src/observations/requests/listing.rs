@@ -88,10 +88,10 @@ pub struct RequestPage {
 
 impl RequestPage {
     /// The first `most` of the rows. The query must have asked for one more.
-    pub(super) fn from_rows(mut rows: Vec<Row>, most: usize) -> Self {
+    pub(super) fn from_rows(mut rows: Vec<RequestRow>, most: usize) -> Self {
         let is_last = rows.len() <= most;
         rows.truncate(most);
-        let next = rows.last().filter(|_| !is_last).map(Row::position);
+        let next = rows.last().filter(|_| !is_last).map(RequestRow::position);
         Self {
             requests: rows.into_iter().map(RecordedRequest::from).collect(),
             next,
@@ -101,7 +101,7 @@ impl RequestPage {
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = requests)]
-pub(super) struct Row {
+pub(super) struct RequestRow {
     id: i64,
     answered_at: NaiveDateTime,
     token_id: Option<i64>,
@@ -120,7 +120,7 @@ pub(super) struct Row {
     newest_problems: Option<String>,
 }
 
-impl Row {
+impl RequestRow {
     fn position(&self) -> RequestPosition {
         RequestPosition {
             answered_at: self.answered_at.and_utc(),
@@ -129,8 +129,8 @@ impl Row {
     }
 }
 
-impl From<Row> for RecordedRequest {
-    fn from(row: Row) -> Self {
+impl From<RequestRow> for RecordedRequest {
+    fn from(row: RequestRow) -> Self {
         let names = row.names.as_deref().map(serde_json::from_str);
         let newest_problems = row.newest_problems.as_deref().map(serde_json::from_str);
         Self {
@@ -185,8 +185,8 @@ impl ProviderSession<'_> {
             .found(filter, after)
             .order((requests::answered_at.desc(), requests::id.desc()))
             .limit(i64::try_from(PAGE + 1).unwrap_or(i64::MAX))
-            .select(Row::as_select());
-        let rows = rows.load::<Row>(self.connection)?;
+            .select(RequestRow::as_select());
+        let rows = rows.load::<RequestRow>(self.connection)?;
         Ok(RequestPage::from_rows(rows, PAGE))
     }
 

@@ -57,7 +57,7 @@ pub struct Refusals {
 }
 
 /// Time, version, endpoint, status, request identifier and stored problems.
-type Row = (NaiveDateTime, String, String, i32, String, Option<String>);
+type RefusedRow = (NaiveDateTime, String, String, i32, String, Option<String>);
 
 impl ProviderSession<'_> {
     /// The most frequent refusals of the provider's requests since a time.
@@ -80,7 +80,7 @@ impl ProviderSession<'_> {
                 requests::request_id,
                 requests::problems,
             ));
-        let rows = newest.load::<Row>(self.connection)?;
+        let rows = newest.load::<RefusedRow>(self.connection)?;
         let counted = rows.len();
         let mut kinds: HashMap<RefusalKind, (u64, Seen)> = HashMap::new();
         for (at, version, endpoint, status, request_id, problems) in rows {

@@ -12,7 +12,7 @@ use database::connection::Backend;
 use diesel::prelude::*;
 
 use super::RecordResult;
-use super::listing::{RequestPage, RequestPosition, Row};
+use super::listing::{RequestPage, RequestPosition, RequestRow};
 use crate::base::sender::Sender;
 use crate::error::StorageError;
 use crate::schema::{requests, users};
@@ -215,13 +215,17 @@ impl Walk {
 }
 
 impl ProviderSession<'_> {
-    /// A page of the provider's runs, the last one to end first, after a position; `None` for the
-    /// first page.
+    /// Up to `most` of the provider's runs, the last one to end first, after a position; `None` for
+    /// the first ones.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn runs(&mut self, after: Option<RequestPosition>) -> Result<RunPage, StorageError> {
+    pub fn runs(
+        &mut self,
+        after: Option<RequestPosition>,
+        most: usize,
+    ) -> Result<RunPage, StorageError> {
         let mut walk = Walk::default();
         let mut counted = 0;
         // Requests that are a little newer tell which runs an earlier page has listed.
@@ -241,16 +245,16 @@ impl ProviderSession<'_> {
                 behind = request.position();
                 walk.add(request);
             }
-            if count < CHUNK || walk.has(PAGE, after, behind.answered_at) {
+            if count < CHUNK || walk.has(most, after, behind.answered_at) {
                 break true;
             }
             if counted >= MAX_COUNTED {
                 break false;
             }
         };
-        let mut listed: Vec<Run> = walk.listed(after).take(PAGE + 1).cloned().collect();
-        let is_last = listed.len() <= PAGE;
-        listed.truncate(PAGE);
+        let mut listed: Vec<Run> = walk.listed(after).take(most + 1).cloned().collect();
+        let is_last = listed.len() <= most;
+        listed.truncate(most);
         let next = listed.last().filter(|_| !is_last).map(|run| run.newest);
         self.add_emails(&mut listed)?;
         Ok(RunPage {
@@ -321,8 +325,8 @@ impl ProviderSession<'_> {
             .filter(requests::answered_at.gt(at).or(requests::id.gt(id)))
             .order((requests::answered_at, requests::id))
             .limit(i64::try_from(most.saturating_add(1)).unwrap_or(i64::MAX))
-            .select(Row::as_select());
-        let rows = refused.load::<Row>(self.connection)?;
+            .select(RequestRow::as_select());
+        let rows = refused.load::<RequestRow>(self.connection)?;
         Ok(RequestPage::from_rows(rows, most))
     }
 

@@ -75,7 +75,7 @@ fn runs(register: &Register) -> Vec<(i64, i64, i64)> {
     let all = read(register, |session| {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let page = session.runs(after)?;
+            let page = session.runs(after, PAGE)?;
             assert!(page.is_complete);
             for run in &page.runs {
                 // A run that is opened by its number is the same.
@@ -140,7 +140,7 @@ fn refused_requests_of_run_are_listed_in_order() {
         at(2, Sender::Token(2), None),
     ]);
     let found = read(&register, |session| {
-        let run = session.runs(None)?.runs.remove(0);
+        let run = session.runs(None, PAGE)?.runs.remove(0);
         let first = session.refused_in_run(&run, None, 1)?;
         let rest = session.refused_in_run(&run, first.next, 1)?;
         assert_eq!((run.counts.registered, rest.next), (1, None));

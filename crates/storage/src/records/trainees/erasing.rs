@@ -89,7 +89,7 @@ impl ProviderSession<'_> {
         Ok(ids)
     }
 
-    /// The present and all former keys of the trainee in the request log.
+    /// The present and all former keys of the trainee in the record of requests.
     fn all_record_keys(
         &mut self,
         trainee_id: &str,
