@@ -108,13 +108,9 @@ soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; 
 memory-test: ## Register 20,000 trainees with random sets of optional fields; they may take no more memory than others
 	MEMORY_CREATES=20000 $(ENDURANCE) memory_does_not_depend
 
-.PHONY: unread-test
-unread-test: ## Ask for the largest replies on 900 connections that do not read them; the server may hold 64 MiB more at most
-	UNREAD_CONNECTIONS=900 $(ENDURANCE) replies_that_nobody_reads
-
-.PHONY: held-test
-held-test: ## Send requests except for their end on 900 connections; the server may hold 160 MB, without a valid token 120 MB
-	HELD_CONNECTIONS=900 $(ENDURANCE) requests_without_an_end
+.PHONY: crowd-test
+crowd-test: ## Hold 900 requests without their end, and 900 unread replies; the server may hold 160 MB and 120 MB
+	CROWD=900 $(ENDURANCE) crowds_that_wait
 
 .PHONY: dist
 dist: ## Build the program that is installed, optimised by what it does under load (docs/operations/install.md)

@@ -4,6 +4,7 @@
 //! writer: one on SQLite, one for each provider on PostgreSQL. The module is independent of what the
 //! jobs do.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,9 +31,18 @@ const DRAIN_PAUSE: Duration = Duration::from_millis(5);
 /// How long a write of a command waits to begin.
 const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
 
+/// The session that the jobs of a database get.
+pub trait SessionKind: Send + Sync + 'static {
+    /// The session.
+    type Session<'a>;
+
+    /// The session in an open transaction.
+    fn open<'a>(transaction: &'a mut Transaction<'_>) -> Self::Session<'a>;
+}
+
 /// A database that runs jobs. Cheap to clone; all clones are the same database.
 #[derive(Debug, Clone)]
-pub struct Database {
+pub struct Database<S> {
     connections: Connections,
     /// The pool of jobs that read.
     pool: Arc<JobPool>,
@@ -49,9 +59,10 @@ pub struct Database {
     last_fault: LastFault,
     /// Keeps the files of a SQLite database in use, so that SQLite does not replace them.
     _kept_open: Option<Arc<KeptOpen>>,
+    session: PhantomData<S>,
 }
 
-impl Database {
+impl<S: SessionKind> Database<S> {
     /// Opens a database. Creates a missing SQLite file and its folder, but no tables.
     ///
     /// `positions` locks the providers whose records a transaction changes.
@@ -112,6 +123,7 @@ impl Database {
             positions,
             last_fault: LastFault::default(),
             _kept_open: kept_open,
+            session: PhantomData,
         })
     }
 
@@ -139,14 +151,15 @@ impl Database {
     /// The error of the job, or why the job could not run. Must be called within a tokio runtime.
     pub async fn read<T, E>(
         &self,
-        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        job: impl FnMut(&mut S::Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
+        let pool = Arc::clone(&self.pool);
         self.last_fault
-            .note(Arc::clone(&self.pool).run(Access::Read, job).await)
+            .note(pool.run(Access::Read, in_session::<S, _, _>(job)).await)
     }
 
     /// Runs a job that reads a few rows by their keys. On SQLite the job sees one snapshot; on
@@ -160,12 +173,13 @@ impl Database {
     /// Like [`Database::read`].
     pub async fn look_up<T, E>(
         &self,
-        mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        job: impl FnMut(&mut S::Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
+        let mut job = in_session::<S, _, _>(job);
         let answer = match self
             .look_ups
             .as_ref()
@@ -175,6 +189,22 @@ impl Database {
             None => Arc::clone(&self.pool).run(Access::LookUp, job).await,
         };
         self.last_fault.note(answer)
+    }
+
+    /// Runs a job that may write, and changes no records. See [`Database::write_in`].
+    ///
+    /// # Errors
+    ///
+    /// Like [`Database::write_in`].
+    pub async fn write<T, E>(
+        &self,
+        job: impl FnMut(&mut S::Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        self.write_in(WriteScope::NoProvider, job).await
     }
 
     /// Runs a job that may write. If the job returns `Ok`, its changes are committed before this
@@ -188,16 +218,16 @@ impl Database {
     ///
     /// The error of the job, or why the job could not run or be committed. [`DatabaseError::Busy`]
     /// if the job had to wait for too long. Must be called within a tokio runtime.
-    pub async fn write<T, E>(
+    pub async fn write_in<T, E>(
         &self,
         scope: WriteScope,
-        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        job: impl FnMut(&mut S::Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        let (job, mut reply) = self::job(job);
+        let (job, mut reply) = self::job(in_session::<S, _, _>(job));
         let runs = RerunBudget::new(Some(Instant::now() + JOB_TIME));
         let (writer, number) = self.writers.add(scope, job, self.patience, runs)?;
         let replied = match timeout(self.patience, &mut reply).await {
@@ -219,12 +249,12 @@ impl Database {
     /// Like [`Database::read`].
     pub fn read_blocking<T, E>(
         &self,
-        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+        job: impl FnMut(&mut S::Session<'_>) -> Result<T, E>,
     ) -> Result<T, E>
     where
         E: JobError,
     {
-        self.pool.run_here(Access::Read, job)
+        self.pool.run_here(Access::Read, in_session::<S, _, _>(job))
     }
 
     /// Like [`Database::write`], for callers outside any tokio runtime.
@@ -234,14 +264,30 @@ impl Database {
     /// Like [`Database::write`].
     pub fn write_blocking<T, E>(
         &self,
-        scope: WriteScope,
-        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        job: impl FnMut(&mut S::Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        let (job, reply) = self::job(job);
+        self.write_blocking_in(WriteScope::NoProvider, job)
+    }
+
+    /// Like [`Database::write_in`], for callers outside any tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Database::write_in`].
+    pub fn write_blocking_in<T, E>(
+        &self,
+        scope: WriteScope,
+        job: impl FnMut(&mut S::Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let (job, reply) = self::job(in_session::<S, _, _>(job));
         let runs = RerunBudget::new(None);
         self.writers.add(scope, job, COMMAND_PATIENCE, runs)?;
         answer_of(reply.blocking_recv())
@@ -303,8 +349,9 @@ impl Database {
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
-        mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+        job: impl FnMut(&mut S::Session<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let mut job = in_session::<S, _, _>(job);
         let mut locked = LockedProviders::new(self.positions, self.clock.clone());
         let mut run = |transaction: &mut Transaction<'_>| {
             let connection = &mut *transaction.connection;
@@ -318,4 +365,11 @@ impl Database {
         };
         self.pool.run_job(connection, access, &mut run)
     }
+}
+
+/// A job over a session as a job over its transaction.
+fn in_session<S: SessionKind, T, E>(
+    mut job: impl FnMut(&mut S::Session<'_>) -> Result<T, E>,
+) -> impl FnMut(&mut Transaction<'_>) -> Result<T, E> {
+    move |transaction| job(&mut S::open(transaction))
 }

@@ -15,7 +15,7 @@ use gateway::routes::read_only;
 use gateway::state::GatewayState;
 use http_kit::paths;
 use http_kit::responses::page::shared_page;
-use http_kit::responses::response_stream::JSON;
+use http_kit::responses::sending::JSON;
 use version_tools::Difference;
 
 use crate::version_notes::page_of;

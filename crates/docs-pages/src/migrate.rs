@@ -16,6 +16,7 @@ use gateway::error::{ApiError, Missing, page};
 use gateway::routes::closed;
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
+use http_kit::limits::permits::Client;
 use http_kit::paths;
 use http_kit::requests::body::BodyError;
 use http_kit::requests::methods::methods;
@@ -258,13 +259,10 @@ async fn answer(
     if let Err(failure) = state.address_rate_limit.count(&request) {
         return refusal(ApiError::from_address_quota(failure), form_page);
     }
-    let bodies = state
+    let received = state
         .bodies
-        .for_client(state.address_rate_limit.budget_owner(&request));
-    let encoded = match bodies
-        .receive(request.headers(), payload, MAX_FORM_BYTES)
-        .await
-    {
+        .receive(Client::Unknown, &request, payload, MAX_FORM_BYTES);
+    let encoded = match received.await {
         Ok(encoded) => encoded,
         Err(error) => return refusal(error.into(), form_page),
     };

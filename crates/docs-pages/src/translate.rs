@@ -22,6 +22,7 @@ use gateway::response::ApiResponse;
 use gateway::routes::closed;
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
+use http_kit::limits::permits::Client;
 
 /// Maximum size of a body, in bytes.
 const MAX_BODY_BYTES: usize = 262_144;
@@ -55,11 +56,9 @@ async fn answer(
         .address_rate_limit
         .count(&request)
         .map_err(ApiError::from_address_quota)?;
-    let bodies = state
+    let body = state
         .bodies
-        .for_client(state.address_rate_limit.budget_owner(&request));
-    let body = bodies
-        .read_json(request.headers(), payload, MAX_BODY_BYTES)
+        .read_json(Client::Unknown, &request, payload, MAX_BODY_BYTES)
         .await?;
     let permit = translations
         .acquire()

@@ -11,12 +11,12 @@ mod endurance {
     mod cancels;
     mod client;
     mod crash;
+    mod crowd;
     mod dates;
     mod deployment;
     mod durability;
     mod expected_record;
     mod following;
-    mod held_requests;
     mod history;
     mod http;
     mod kit_balancer;
@@ -30,6 +30,5 @@ mod endurance {
     mod soak;
     mod sync;
     mod unknown_tokens;
-    mod unread_responses;
     mod version_requests;
 }

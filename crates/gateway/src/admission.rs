@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use actix_web::HttpRequest;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
+use http_kit::limits::permits::Client;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::limits::rate_limit::{
     KeyedRateLimiter, LimitClock, QuotaExceeded, RateLimit, RateLimitScope, RemainingQuota,
 };
 use http_kit::metrics;
-use http_kit::requests::authentication::AuthenticationError;
 use http_kit::requests::client_address::TrustedProxies;
 use http_kit::requests::request_id;
 use storage::base::cause::Cause;
@@ -25,6 +25,8 @@ use storage::session::ValidToken;
 use storage::store::Store;
 
 use crate::error::ApiError;
+use crate::outcome::Outcome;
+use crate::request::authentication::AuthenticationError;
 
 /// The maximum number of tokens that are remembered.
 const MAX_TOKENS: usize = 100_000;
@@ -98,32 +100,38 @@ impl Admission {
         }
     }
 
-    /// Admits a request with a token, and returns the rest of the token's rate limit, if it has
-    /// one. An unknown token counts against the limit of its client's address. Only a few unknown
-    /// tokens are looked up at once, so that invented tokens fill no queue of the database.
+    /// Admits a request with a token. An unknown token counts against the limit of its client's
+    /// address. Only a few unknown tokens are looked up at once, so that invented tokens fill no
+    /// queue of the database.
     ///
     /// # Errors
     ///
-    /// [`ApiError::Unauthorized`]; [`ApiError::TooManyRequests`]; [`ApiError::TooManyLookUps`].
-    pub async fn admit(
+    /// The outcome with [`ApiError::Unauthorized`], [`ApiError::TooManyRequests`] or
+    /// [`ApiError::TooManyLookUps`].
+    pub(crate) async fn admit(
         &self,
         store: &Store,
         request: &HttpRequest,
-        token: &TokenDigest,
-    ) -> Result<Option<RemainingQuota>, ApiError> {
-        if self.valid_token(token).is_none() {
-            self.look_up(store, request, token).await?;
-        }
-        let Some(tokens) = &self.tokens else {
-            return Ok(None);
+        token: TokenDigest,
+    ) -> Result<Admitted, Outcome> {
+        let valid = match self.valid_token(&token) {
+            Some(valid) => valid,
+            None => self.look_up(store, request, &token).await?,
         };
-        tokens
-            .take(token)
-            .map(Some)
-            .map_err(|used_up| ApiError::TooManyRequests {
-                whose: RateLimitScope::Token,
-                used_up,
-            })
+        let whose = RateLimitScope::Token;
+        let refuse = |used_up| {
+            let error = ApiError::TooManyRequests { whose, used_up };
+            Outcome::refused(error, Some(valid))
+        };
+        let remaining = match &self.tokens {
+            Some(tokens) => Some(tokens.take(&token).map_err(refuse)?),
+            None => None,
+        };
+        Ok(Admitted {
+            token,
+            valid,
+            remaining,
+        })
     }
 
     /// Counts an admitted batch as `requests` requests instead of one, if the limit allows it.
@@ -193,7 +201,7 @@ impl Admission {
         store: &Store,
         request: &HttpRequest,
         token: &TokenDigest,
-    ) -> Result<(), ApiError> {
+    ) -> Result<ValidToken, ApiError> {
         let counted = self.by_address.count(request);
         let limit = if counted.is_ok() {
             &self.look_ups
@@ -220,7 +228,7 @@ impl Admission {
         match found.await? {
             Ok(valid) => {
                 self.remember(token, valid);
-                Ok(())
+                Ok(valid)
             }
             Err(refusal) => {
                 let failure = AuthenticationError::Refused(refusal);
@@ -260,9 +268,28 @@ impl Admission {
     }
 }
 
+/// A request with a valid token within its rate limit.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    /// The digest of the token.
+    pub token: TokenDigest,
+    /// The token.
+    pub valid: ValidToken,
+    /// The rest of its rate limit, if it has one.
+    pub remaining: Option<RemainingQuota>,
+}
+
+/// The client that holds the permits of a token.
+pub(crate) const fn client_of_token(token: ValidToken) -> Client {
+    Client::Known {
+        kind: "token",
+        id: token.id,
+    }
+}
+
 /// Logs and counts a request without a valid token.
 fn report(failure: AuthenticationError) {
     let request_id = request_id::for_the_log();
     log::info!(request_id, reason:% = failure; "request without valid token");
-    metrics::token_failures(failure).increment(1);
+    metrics::token_failures(failure.name()).increment(1);
 }

@@ -1,274 +1,119 @@
-//! Answers a request for an endpoint: admits its token, reads the request, runs the handler in a
-//! transaction, and returns the reply.
+//! Answers a request in five steps: authenticate, admit, extract, call, respond.
 
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Served};
-use chrono::{DateTime, Utc};
-use http_kit::access_log;
-use http_kit::limits::rate_limit::{RateLimitScope, RemainingQuota};
-use http_kit::requests::authentication;
-use http_kit::requests::preferences::{Preferences, VALIDATE_ONLY};
-use http_kit::responses::response_stream::Source;
-use storage::base::sender::Sender;
+use http_kit::requests::preferences::Preferences;
 use storage::base::token::TokenDigest;
-use storage::session::ValidToken;
 
-use crate::endpoints::Handler;
+use crate::access_log;
+use crate::admission::client_of_token;
+use crate::endpoints::handler;
 use crate::error::{ApiError, ErrorForm};
-use crate::job::run_in_transaction;
+use crate::job::run;
+use crate::outcome::{Outcome, Requested};
 use crate::parts::batch;
-use crate::recording::observation::RequestObservation;
-use crate::recording::{HandledRequest, RequestResult, record};
-use crate::request::{ApiRequest, PathIds};
-use crate::response::ApiResponse;
+use crate::request::identity::Identity;
+use crate::request::{ApiRequest, PathIds, authentication};
+use crate::respond::respond;
 use crate::state::GatewayState;
 
-/// The endpoint of a version that a request is for.
-#[derive(Clone, Copy)]
-pub(crate) struct Route {
-    /// The version.
-    pub served: &'static Served,
-    /// The endpoint.
-    pub endpoint: Endpoint,
-    /// The handler of the endpoint.
-    pub handler: Handler,
-}
-
-impl Route {
-    /// Answers one request.
-    pub(crate) async fn dispatch(
-        self,
-        state: Rc<GatewayState>,
-        request: HttpRequest,
-        ids: PathIds,
-        payload: Payload,
-    ) -> HttpResponse {
-        let Self {
-            served,
-            endpoint,
-            handler,
-        } = self;
-        let form = ErrorForm::requested(request.headers(), endpoint);
-        let mut headers = ResponseHeaders::default();
-        let result = match authentication::token(request.headers(), state.environment) {
-            Ok(token) => {
-                // Before the body is read, so that bodies with invented tokens use no memory.
-                match admit(&state, &request, &token, &mut headers).await {
-                    Ok(()) => {
-                        let api_request = ApiRequest::extract(
-                            &request,
-                            token.clone(),
-                            ids,
-                            payload,
-                            served,
-                            endpoint,
-                            &state,
-                        )
-                        .await;
-                        headers.validates_only =
-                            handler.access.writes() && api_request.validates_only();
-                        headers.warnings = api_request.parameter_warnings();
-                        let api_request = Arc::new(api_request);
-                        self.run(&state, &request, &token, api_request, &mut headers)
-                            .await
-                    }
-                    Err(error) => {
-                        let preferences = Preferences::from_headers(request.headers());
-                        headers.validates_only =
-                            handler.access.writes() && preferences.validates_only;
-                        let is_address_limited = matches!(
-                            error,
-                            ApiError::TooManyRequests {
-                                whose: RateLimitScope::Address,
-                                ..
-                            }
-                        );
-                        // The body of an address beyond its limit is not even received.
-                        if !is_address_limited {
-                            state.bodies.discard(request.headers(), payload).await;
-                        }
-                        Err(error)
-                    }
-                }
-            }
-            Err(failure) => Err(state.admission.reject(&request, None, failure)),
-        };
-        let recorded = RequestResult::new(
-            (served, state.lists),
-            (endpoint, headers.validates_only),
-            result.as_ref(),
-        );
-        let mut reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
-        if let Some(token) = headers.token {
-            if matches!(reply.source, Source::Request) {
-                reply.source = Source::AuthenticatedRequest;
-            }
-            let handled = HandledRequest {
-                served,
-                endpoint,
-                provider_id: token.provider_id,
-                sender: Sender::Token(token.id),
-                item: None,
-                observation: std::mem::take(&mut headers.observation),
-            };
-            record(&state, handled, recorded, &reply);
+/// Answers one request.
+pub(crate) async fn answer(
+    state: Arc<GatewayState>,
+    (served, endpoint): (&'static Served, Endpoint),
+    request: HttpRequest,
+    ids: PathIds,
+    payload: Payload,
+) -> HttpResponse {
+    let requested = Requested {
+        served,
+        endpoint,
+        form: ErrorForm::requested(
+            request.headers(),
+            endpoint.row().batch_of().unwrap_or(endpoint),
+        ),
+        validates_only: handler(endpoint).access.writes()
+            && Preferences::from_headers(request.headers()).validates_only,
+        item: None,
+    };
+    let steps = async {
+        let token = authenticate(&state, &request)?;
+        let admitted = state.admission.admit(&state.store, &request, token).await?;
+        let token = admitted.token.clone();
+        let extract = ApiRequest::extract(&request, requested, admitted, ids, payload, &state);
+        let api_request = Arc::new(extract.await);
+        let outcome = call(&api_request).await;
+        if outcome.waited.is_some() {
+            access_log::set_waited(&request);
         }
-        headers.add_to(reply, state.store.now()).into()
+        Ok(refuse_ended_token(&state, &request, &token, outcome))
+    };
+    let outcome = steps.await.unwrap_or_else(|refused: Outcome| refused);
+    let token = outcome.observation.token;
+    access_log::identify(&request, token.map(|token| token.id));
+    let mut response = HttpResponse::from(respond(&state, requested, outcome));
+    if let Some(token) = token {
+        response.extensions_mut().insert(client_of_token(token));
     }
-
-    /// Runs the handler of an admitted request.
-    async fn run(
-        self,
-        state: &GatewayState,
-        request: &HttpRequest,
-        token: &TokenDigest,
-        api_request: Arc<ApiRequest>,
-        headers: &mut ResponseHeaders,
-    ) -> Result<ApiResponse, ApiError> {
-        let Self {
-            endpoint, handler, ..
-        } = self;
-        let (result, observation) = match endpoint.row().batch_of() {
-            // On the heap, so that the futures of other requests stay small.
-            Some(item) => {
-                Box::pin(batch::handle(
-                    item,
-                    state,
-                    request,
-                    (token, &api_request),
-                    &mut headers.remaining,
-                ))
-                .await
-            }
-            None => {
-                let (result, observation, waited) =
-                    run_until_changes(state, request, (endpoint, handler), token, &api_request)
-                        .await;
-                headers.waited = waited;
-                (result, observation)
-            }
-        };
-        if let Some(found) = observation.token {
-            state.admission.remember(token, found);
-            headers.token = Some(found);
-        }
-        headers.observation = observation;
-        if let Err(ApiError::Unauthorized(failure)) = result {
-            // The token has expired or was revoked since it was last used. The reply must equal
-            // that for an unknown token, so it has no headers about the token.
-            *headers = ResponseHeaders {
-                validates_only: headers.validates_only,
-                ..ResponseHeaders::default()
-            };
-            access_log::identify(request, None);
-            return Err(state.admission.reject(request, Some(token), failure));
-        }
-        result
-    }
+    response
 }
 
-/// Values for headers of the reply and for the record of the request that do not come from the
-/// handler.
-#[derive(Default)]
-struct ResponseHeaders {
-    /// The token of the request, if it is valid.
-    token: Option<ValidToken>,
-    /// The rest of the rate limit of the token, if it has a limit.
-    remaining: Option<RemainingQuota>,
-    /// Warnings that do not depend on the handler.
-    warnings: Vec<String>,
-    /// The time that the request could wait for changes, if it waited.
-    waited: Option<Duration>,
-    /// Whether the request was only validated.
-    validates_only: bool,
-    /// What was observed of the request, for its record.
-    observation: RequestObservation,
+/// The digest of the token in the request.
+fn authenticate(state: &GatewayState, request: &HttpRequest) -> Result<TokenDigest, ApiError> {
+    authentication::token(request.headers(), state.environment)
+        .map_err(|failure| state.admission.reject(request, None, failure))
 }
 
-impl ResponseHeaders {
-    /// Adds the headers to a reply.
-    fn add_to(self, reply: ApiResponse, now: DateTime<Utc>) -> ApiResponse {
-        let mut reply = reply.with_warnings(self.warnings);
-        if let Some(remaining) = self.remaining {
-            reply = reply.with_rate_limit(RateLimitScope::Token, remaining);
-        }
-        if let Some(token) = self.token.filter(|token| token.expires_soon(now)) {
-            reply = reply.with_first_warning(&expiry_warning(token));
-        }
-        if let Some(wait) = self.waited {
-            reply = reply.with("preference-applied", format!("wait={}", wait.as_secs()));
-        }
-        if self.validates_only {
-            reply.with("preference-applied", VALIDATE_ONLY)
-        } else {
-            reply
-        }
-    }
-}
-
-/// Admits the token of a request. Stores the token and the rest of its rate limit in `headers`.
-async fn admit(
+/// Refuses a request whose token has expired or was revoked since it was admitted. The reply must
+/// equal that for an unknown token, so it has no headers about the token.
+fn refuse_ended_token(
     state: &GatewayState,
     request: &HttpRequest,
     token: &TokenDigest,
-    headers: &mut ResponseHeaders,
-) -> Result<(), ApiError> {
-    let admitted = state.admission.admit(&state.store, request, token).await;
-    headers.token = state.admission.valid_token(token);
-    access_log::identify(request, headers.token);
-    headers.remaining = admitted?;
-    Ok(())
-}
-
-/// The warning to a client whose token expires soon.
-fn expiry_warning(token: ValidToken) -> String {
-    format!(
-        "this token expires on {}: from that day on it is refused",
-        token.expires_on
-    )
-}
-
-/// Like [`run_in_transaction`]. If the reply has no changes and the client prefers to wait, runs
-/// the handler again until the reply has changes or the wait ends. Each run authenticates the
-/// token. Also returns the longest possible wait; `None` if the request did not wait.
-async fn run_until_changes(
-    state: &GatewayState,
-    request: &HttpRequest,
-    (endpoint, handler): (Endpoint, Handler),
-    token: &TokenDigest,
-    api_request: &Arc<ApiRequest>,
-) -> (
-    Result<ApiResponse, ApiError>,
-    RequestObservation,
-    Option<Duration>,
-) {
-    let run = || {
-        run_in_transaction(
-            state,
-            endpoint,
-            handler,
-            Arc::clone(api_request),
-            ApiResponse::counted,
-        )
-    };
-    let (mut reply, mut observation) = run().await;
-    let has_no_changes = |reply: &Result<ApiResponse, ApiError>| {
-        reply.as_ref().is_ok_and(|reply| !reply.has_changes)
-    };
-    let Some(wait) = api_request.wait.filter(|_| has_no_changes(&reply)) else {
-        return (reply, observation, None);
-    };
-    let Some(poll) = state.long_polls.begin(token, wait) else {
-        return (reply, observation, None);
-    };
-    access_log::set_waited(request);
-    while has_no_changes(&reply) && poll.wait().await {
-        (reply, observation) = run().await;
+    outcome: Outcome,
+) -> Outcome {
+    match outcome.result {
+        Err(ApiError::Unauthorized(failure)) => {
+            let error = state.admission.reject(request, Some(token), failure);
+            Outcome::from(error)
+        }
+        Ok(_) | Err(_) => outcome,
     }
-    (reply, observation, Some(poll.longest_wait()))
+}
+
+/// Calls the handler of a request, or of each item of a batch.
+///
+/// If the reply has no changes and the client prefers to wait, calls it again until there are
+/// changes or the wait ends.
+async fn call(request: &Arc<ApiRequest>) -> Outcome {
+    let state = &request.state;
+    let mut outcome = if request.is_batch() {
+        // On the heap, so that the futures of other requests stay small.
+        Box::pin(batch::call_items(request)).await
+    } else {
+        run(request).await
+    };
+    let has_no_changes = |outcome: &Outcome| {
+        outcome
+            .result
+            .as_ref()
+            .is_ok_and(|reply| !reply.has_changes)
+    };
+    if let (Some(wait), Identity::Token(token)) = (request.wait, &request.identity)
+        && has_no_changes(&outcome)
+        && let Some(poll) = state.long_polls.begin(token, wait)
+    {
+        while has_no_changes(&outcome) && poll.wait().await {
+            outcome = run(request).await;
+        }
+        outcome.waited = Some(poll.longest_wait());
+    }
+    if let (Identity::Token(token), Some(found)) = (&request.identity, outcome.observation.token) {
+        state.admission.remember(token, found);
+    }
+    outcome.warnings.extend(request.parameter_warnings());
+    outcome
 }

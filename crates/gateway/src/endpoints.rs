@@ -33,6 +33,8 @@ pub enum Access {
     LookUp,
     /// Reads records.
     Read,
+    /// Like `Read`, and the reply may be large.
+    List,
     /// May write.
     Write,
 }
@@ -76,14 +78,18 @@ pub fn handler(endpoint: Endpoint) -> Handler {
         access: Access::Read,
         run,
     };
+    let listing = |run| Handler {
+        access: Access::List,
+        run,
+    };
     let writing = |run| Handler {
         access: Access::Write,
         run,
     };
     match endpoint {
         Endpoint::Info => looking_up(info::show),
-        Endpoint::ListTrainees => reading(listing::list),
-        Endpoint::ListChanges => reading(changes::list),
+        Endpoint::ListTrainees => listing(listing::list),
+        Endpoint::ListChanges => listing(changes::list),
         // For a batch, the handler of each item.
         Endpoint::CreateTrainee | Endpoint::CreateTrainees => writing(trainees::create),
         Endpoint::ShowTrainee => looking_up(trainees::show),

@@ -7,19 +7,19 @@ use adapter_kit::{Endpoint, Label, UnknownVersion};
 use domain::Problem;
 use http_kit::cursor::{OpenError, SealError};
 use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope, RemainingQuota};
-use http_kit::requests::authentication::AuthenticationError;
 use http_kit::requests::body::BodyError;
-use http_kit::responses::response_stream::NoMemory;
+use http_kit::responses::sending::NoPermit;
 use serde_json::value::RawValue;
-use storage::error::{JobError, StorageError};
+use storage::error::{DatabaseError, JobError, StorageError};
 
+use crate::request::authentication::AuthenticationError;
 use crate::request::idempotency_key::MalformedKey;
 use crate::request::query::FilterErrors;
 use crate::response::Unwritable;
 
 mod reply;
 
-pub use self::reply::{no_memory, page};
+pub use self::reply::{no_permit, page};
 
 /// The header that requests problems by field, and its only value with an effect.
 const ENHANCED_ERRORS: (&str, &str) = ("enhanced-errors", "true");
@@ -179,9 +179,9 @@ pub enum ApiError {
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The memory for large replies is used up by replies that clients have not read yet.
+    /// The permits for large replies are used up by replies that clients have not taken yet.
     #[error(transparent)]
-    NoMemory(#[from] NoMemory),
+    NoPermit(#[from] NoPermit),
     /// The task that prepared a reply did not finish.
     #[error("work was interrupted")]
     Interrupted,
@@ -206,6 +206,16 @@ impl ApiError {
         }
     }
 
+    /// Removes the problems beyond the first `most`. Returns the number of removed ones.
+    pub(crate) fn shorten(&mut self, most: usize) -> usize {
+        let Self::Invalid(problems) = self else {
+            return 0;
+        };
+        let left_out = problems.len().saturating_sub(most);
+        problems.truncate(most);
+        left_out
+    }
+
     /// The error of a cursor in `parameter` that does not open. `why` continues a sentence that begins
     /// with the name of the parameter.
     #[must_use]
@@ -223,10 +233,16 @@ impl ApiError {
     }
 }
 
+impl From<DatabaseError> for ApiError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
 impl JobError for ApiError {
-    fn storage_error(&self) -> Option<&StorageError> {
+    fn database_error(&self) -> Option<&DatabaseError> {
         if let Self::Storage(error) = self {
-            Some(error)
+            error.database_error()
         } else {
             None
         }

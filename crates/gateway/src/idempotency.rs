@@ -8,7 +8,6 @@ use actix_web::http::StatusCode;
 use storage::records::idempotency::{KeyState, StoredReply};
 use storage::session::ProviderSession;
 
-use crate::endpoints::Handler;
 use crate::error::{ApiError, Missing};
 use crate::request::HandlerContext;
 use crate::response::ApiResponse;
@@ -16,32 +15,41 @@ use crate::response::ApiResponse;
 /// The header of a repeated reply.
 pub(crate) const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 
-/// Runs the handler, unless a request with the same idempotency key was carried out before. Then
-/// returns the stored reply of that request.
+/// The reply of an earlier request with the same idempotency key, if there is one.
 ///
 /// # Errors
 ///
-/// The errors of the handler. Also if the key is malformed, was used for another request or for an
-/// erased trainee.
-pub(crate) fn once(
+/// If the key is malformed, was used for another request or for an erased trainee.
+pub(crate) fn find_reply(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
-    handler: Handler,
-) -> Result<ApiResponse, ApiError> {
+) -> Result<Option<ApiResponse>, ApiError> {
     let Some(key) = request.idempotency_key()? else {
-        return (handler.run)(session, request);
+        return Ok(None);
     };
     match session.earlier_reply(&key.key_digest, &key.request_digest)? {
-        KeyState::Unused => {
-            let reply = (handler.run)(session, request)?;
-            session.keep_reply(&key.key_digest, &key.request_digest, &stored(&reply))?;
-            Ok(reply)
-        }
-        KeyState::Reply(earlier) => Ok(replayed(earlier)),
+        KeyState::Unused => Ok(None),
+        KeyState::Reply(earlier) => Ok(Some(replayed(earlier))),
         KeyState::AnotherRequest => Err(ApiError::KeyReused),
         // The same reply as for any other request about an erased trainee.
         KeyState::Erased => Err(ApiError::NotFound(Missing::Trainee)),
     }
+}
+
+/// Keeps the reply for later requests with the same idempotency key, if the request has one.
+///
+/// # Errors
+///
+/// When the database does not answer.
+pub(crate) fn keep_reply(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+    reply: &ApiResponse,
+) -> Result<(), ApiError> {
+    if let Some(key) = request.idempotency_key()? {
+        session.keep_reply(&key.key_digest, &key.request_digest, &stored(reply))?;
+    }
+    Ok(())
 }
 
 /// The reply in the form of the store.

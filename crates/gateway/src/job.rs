@@ -1,73 +1,89 @@
 //! Runs the handler of a request in one job of the store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use adapter_kit::Endpoint;
-use http_kit::requests::authentication::AuthenticationError;
+use http_kit::limits::permits::Permit;
 use http_kit::requests::request_id::{self, RequestId};
-use http_kit::responses::response_stream::{NoMemory, ResponseSender};
+use http_kit::responses::sending::{NoPermit, SMALL_REPLY_BYTES};
+use storage::accounts::users::SignedIn;
 use storage::base::cause::Cause;
 use storage::base::token::TokenDigest;
-use storage::error::{JobError, StorageError};
+use storage::error::{DatabaseError, JobError, StorageError};
 use storage::session::{ProviderSession, Session};
-use storage::store::Store;
+use storage::store::{Store, WriteScope};
 
-use crate::endpoints::{Access, Handler};
+use crate::endpoints::{self, Access, Handler};
 use crate::error::ApiError;
 use crate::idempotency;
+use crate::outcome::Outcome;
 use crate::recording::observation::{ObservedWrite, Observer, RequestObservation};
-use crate::request::identity::{Identity, UserIdentity};
+use crate::request::authentication::AuthenticationError;
+use crate::request::identity::Identity;
 use crate::request::{ApiRequest, HandlerContext, query};
 use crate::response::ApiResponse;
-use crate::state::GatewayState;
 
-/// Runs the handler in one job of the store. Returns its reply, and what was observed of the
-/// request. `count` reserves memory for the reply inside the job, so that a refusal undoes the
-/// changes.
-pub(crate) async fn run_in_transaction(
-    state: &GatewayState,
-    endpoint: Endpoint,
-    handler: Handler,
-    api_request: Arc<ApiRequest>,
-    count: fn(ApiResponse, &ResponseSender) -> Result<ApiResponse, NoMemory>,
-) -> (Result<ApiResponse, ApiError>, RequestObservation) {
-    let identity = api_request.identity.clone();
-    let provider_id = provider_of_write(state, &api_request);
-    let mode = JobMode::new(handler.access, &api_request);
-    let is_checked = mode.writes()
-        && endpoint.row().shadow_checked
-        && state.recorder.selects_for_check(api_request.served);
+/// How long a list waits for the permit of its reply.
+pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(2);
+
+/// Runs the handler of a request, an item of a batch or a row of a file in one job of the store.
+pub(crate) async fn run(request: &Arc<ApiRequest>) -> Outcome {
+    let state = &request.state;
+    let endpoint = request.handled_endpoint();
+    let handler = endpoints::handler(endpoint);
+    let permit = if handler.access == Access::List {
+        let permits = &state.reply_sender.permits;
+        match permits.acquire(request.client, PERMIT_WAIT).await {
+            Some(permit) => Some(permit),
+            None => return Outcome::refused(NoPermit.into(), request.token),
+        }
+    } else {
+        None
+    };
+    let mode = JobMode::new(handler.access, request);
     let request_job = RequestJob {
         mode,
-        endpoint,
         handler,
-        is_checked,
-        response_sender: state.response_sender.clone(),
-        count,
-        api_request,
+        is_checked: mode.writes()
+            && endpoint.row().shadow_checked
+            && state.recorder.selects_for_check(request.served),
+        permit,
+        request: Arc::clone(request),
     };
     let job = move |session: &mut Session<'_>| request_job.run(session);
     let done = match mode {
         JobMode::LookUp => state.store.look_up(job).await,
         JobMode::DryRun | JobMode::Read => state.store.read(job).await,
-        JobMode::Write => match provider_id {
-            Some(provider_id) => state.store.write_records(provider_id, job).await,
-            None => state.store.write(job).await,
-        },
+        JobMode::Write => {
+            let scope = WriteScope::Provider(request.provider_id);
+            state.store.write_in(scope, job).await
+        }
     };
     let JobOutput {
         result,
         observation,
         use_is_due,
     } = done.unwrap_or_else(|failed| failed);
-    if let (true, Identity::Token(token)) = (use_is_due, identity) {
+    if let (true, Identity::Token(token)) = (use_is_due, &request.identity) {
         actix_web::rt::spawn(record_token_use(
             state.store.clone(),
-            token,
+            token.clone(),
             request_id::for_the_log(),
         ));
     }
-    (result, *observation)
+    let token = observation.token.or(request.token);
+    let mut outcome = Outcome::new(
+        result,
+        RequestObservation {
+            token,
+            ..*observation
+        },
+    );
+    outcome.remaining = request.remaining;
+    if let Identity::User(user) = &request.identity {
+        outcome.sender = Some(user.recorded());
+    }
+    outcome
 }
 
 /// How the job of a request runs.
@@ -80,19 +96,11 @@ enum JobMode {
     Write,
 }
 
-/// The provider whose records a request may change; `None` for a token that admission has forgotten.
-fn provider_of_write(state: &GatewayState, request: &ApiRequest) -> Option<i64> {
-    match &request.identity {
-        Identity::Token(token) => Some(state.admission.valid_token(token)?.provider_id),
-        Identity::User(user) => Some(user.uploader.provider_id()),
-    }
-}
-
 impl JobMode {
     fn new(access: Access, request: &ApiRequest) -> Self {
         match access {
             Access::LookUp => Self::LookUp,
-            Access::Read => Self::Read,
+            Access::Read | Access::List => Self::Read,
             Access::Write if request.validates_only() => Self::DryRun,
             Access::Write => Self::Write,
         }
@@ -106,108 +114,134 @@ impl JobMode {
 /// The job of a request.
 struct RequestJob {
     mode: JobMode,
-    endpoint: Endpoint,
     handler: Handler,
     /// Whether the write is also checked against the newest version, after the reply.
     is_checked: bool,
-    response_sender: ResponseSender,
-    count: fn(ApiResponse, &ResponseSender) -> Result<ApiResponse, NoMemory>,
-    api_request: Arc<ApiRequest>,
+    /// The permit of the reply to a list.
+    permit: Option<Permit>,
+    request: Arc<ApiRequest>,
 }
 
 impl RequestJob {
-    /// Authenticates the sender of the request, and runs the handler.
+    /// Authenticates the sender, and runs the handler with the records of its provider, unless an
+    /// earlier request with the same idempotency key has a reply.
     fn run(&self, session: &mut Session<'_>) -> Result<JobOutput, JobOutput> {
-        match &self.api_request.identity {
-            Identity::Token(token) => self.run_for_token(session, token),
-            Identity::User(user) => self.run_for_user(session, user),
-        }
-    }
-
-    /// Authenticates a signed-in user, who must be allowed to upload, and runs the handler.
-    fn run_for_user(
-        &self,
-        session: &mut Session<'_>,
-        user: &UserIdentity,
-    ) -> Result<JobOutput, JobOutput> {
-        let signed_in = user.authenticate(session)?;
-        let opened = session.open_to_upload(&signed_in, self.api_request.cause());
-        self.run_in(opened.ok_or(ApiError::SignedOut)?)
-    }
-
-    /// Authenticates a token, in one query with the trainee where possible, and runs the handler.
-    fn run_for_token(
-        &self,
-        session: &mut Session<'_>,
-        token: &TokenDigest,
-    ) -> Result<JobOutput, JobOutput> {
-        let cause = self.api_request.cause();
-        let trainee_id = self.api_request.trainee_id();
-        let opened = match self.mode {
-            JobMode::LookUp | JobMode::Write if !trainee_id.is_empty() => {
-                session.authenticate_for_trainee(token, cause, trainee_id)?
-            }
-            JobMode::LookUp | JobMode::DryRun | JobMode::Read | JobMode::Write => {
-                session.authenticate(token, cause)?
-            }
+        let user = match &self.request.identity {
+            Identity::User(user) => Some(user.authenticate(session)?),
+            Identity::Token(_) => None,
         };
-        let Some(opened) = opened else {
-            let refusal = session.refusal_of(token)?;
-            return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)).into());
+        let Some(mut opened) = self.open(session, user.as_ref())? else {
+            return Err(self.refuse(session).into());
         };
-        self.run_in(opened)
-    }
-
-    /// Runs the handler with the records of the provider.
-    fn run_in(&self, mut session: ProviderSession<'_>) -> Result<JobOutput, JobOutput> {
         // Read before a write records the use, because a refusal undoes this record.
-        let use_is_due = !session.token_use_is_recorded();
-        let write = self.is_checked.then(|| {
-            Box::new(ObservedWrite {
-                part_id: self.api_request.nested_id().to_owned(),
-                ..ObservedWrite::default()
-            })
-        });
-        let observer = Observer::new(session.token(), write);
-        let context = HandlerContext::new(&self.api_request, observer);
-        let result = self.handle(&mut session, &context);
+        let use_is_due = !opened.token_use_is_recorded();
+        let observer = Observer::new(opened.token(), self.observed_write());
+        let context = HandlerContext::new(&self.request, observer);
+        let mut handle = || {
+            self.require_known_parameters()?;
+            if !self.mode.writes() {
+                return self.with_permit((self.handler.run)(&mut opened, &context)?);
+            }
+            let reply = match idempotency::find_reply(&mut opened, &context)? {
+                Some(earlier) => earlier,
+                None => {
+                    let reply = (self.handler.run)(&mut opened, &context)?;
+                    idempotency::keep_reply(&mut opened, &context, &reply)?;
+                    reply
+                }
+            };
+            opened.record_token_use()?;
+            self.with_permit(reply)
+        };
+        let result = handle();
         let is_recorded = match &result {
             Ok(_) => self.mode.writes(),
             // After a failure of the database, no further write is attempted.
-            Err(error) => error
-                .storage_error()
-                .is_some_and(StorageError::is_temporary),
+            Err(error) => is_temporary(error),
         };
-        let observation = Box::new(context.observer.finish());
         JobOutput {
             result,
-            observation,
+            observation: Box::new(context.observer.finish()),
             use_is_due: use_is_due && !is_recorded,
         }
         .into_outcome()
     }
 
-    /// Runs the handler and counts its reply.
-    fn handle(
-        &self,
-        session: &mut ProviderSession<'_>,
-        context: &HandlerContext<'_>,
-    ) -> Result<ApiResponse, ApiError> {
-        // Lists check their parameters themselves, so that one reply names all problems.
-        if ![Endpoint::ListTrainees, Endpoint::ListChanges].contains(&self.endpoint) {
-            query::require_known(self.api_request.refused_parameters())
-                .map_err(ApiError::Filters)?;
-        }
-        let reply = if self.mode.writes() {
-            let reply = idempotency::once(session, context, self.handler)?;
-            session.record_token_use()?;
-            reply
-        } else {
-            (self.handler.run)(session, context)?
-        };
-        // Fails when there is no memory for the reply, which undoes the changes.
-        Ok((self.count)(reply, &self.response_sender)?)
+    /// Opens the records of the sender; `None` if it may not use them. A token is authenticated in
+    /// one query with the trainee where possible.
+    fn open<'a>(
+        &'a self,
+        session: &'a mut Session<'_>,
+        user: Option<&'a SignedIn>,
+    ) -> Result<Option<ProviderSession<'a>>, ApiError> {
+        let cause = self.request.cause();
+        let trainee_id = self.request.trainee_id();
+        let reads_by_key = matches!(self.mode, JobMode::LookUp | JobMode::Write);
+        Ok(match &self.request.identity {
+            Identity::User(_) => user.and_then(|user| session.open_to_upload(user, cause)),
+            Identity::Token(token) if reads_by_key && !trainee_id.is_empty() => {
+                session.authenticate_for_trainee(token, cause, trainee_id)?
+            }
+            Identity::Token(token) => session.authenticate(token, cause)?,
+        })
     }
+
+    /// The error of a sender that may not use the records.
+    fn refuse(&self, session: &mut Session<'_>) -> ApiError {
+        let Identity::Token(token) = &self.request.identity else {
+            return ApiError::SignedOut;
+        };
+        match session.refusal_of(token) {
+            Ok(refusal) => ApiError::Unauthorized(AuthenticationError::Refused(refusal)),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// What is observed of a write that is also checked against the newest version.
+    fn observed_write(&self) -> Option<Box<ObservedWrite>> {
+        self.is_checked.then(|| {
+            Box::new(ObservedWrite {
+                part_id: self.request.nested_id().to_owned(),
+                ..ObservedWrite::default()
+            })
+        })
+    }
+
+    /// Fails if the query has a parameter that is refused. Lists check their parameters themselves,
+    /// so that one reply names all problems.
+    fn require_known_parameters(&self) -> Result<(), ApiError> {
+        if self.handler.access == Access::List {
+            return Ok(());
+        }
+        query::require_known(self.request.refused_parameters()).map_err(ApiError::Filters)
+    }
+
+    /// Adds the permit for a large reply. Without one the changes are undone.
+    fn with_permit(&self, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
+        let ApiRequest {
+            client, is_part, ..
+        } = *self.request;
+        // A part has the permit of the whole.
+        let is_small = reply.body.len() <= SMALL_REPLY_BYTES;
+        if is_part || is_small || reply.shared.is_some() {
+            return Ok(reply);
+        }
+        let permit = match &self.permit {
+            Some(permit) => Some(permit.clone()),
+            None => self
+                .request
+                .state
+                .reply_sender
+                .permit_for(client, reply.body.len())?,
+        };
+        Ok(ApiResponse { permit, ..reply })
+    }
+}
+
+/// Whether the database failed, and may answer later.
+fn is_temporary(error: &ApiError) -> bool {
+    let failure = error.database_error();
+    failure.is_some_and(DatabaseError::is_temporary)
 }
 
 /// The outcome of a job.
@@ -240,8 +274,8 @@ impl<E: Into<ApiError>> From<E> for JobOutput {
 }
 
 impl JobError for JobOutput {
-    fn storage_error(&self) -> Option<&StorageError> {
-        self.result.as_ref().err().and_then(ApiError::storage_error)
+    fn database_error(&self) -> Option<&DatabaseError> {
+        self.result.as_ref().err()?.database_error()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Processes requests for the API, and contains the endpoints.
 //!
-//! [`routes`] finds the endpoint of a request, `dispatch.rs` extracts an `ApiRequest`, and `job.rs`
-//! authenticates the sender and runs the handler of [`endpoints`] in one job of the store. The
-//! handler reads the body, decides, saves and writes the response. `error/reply.rs` is the only
-//! place where an error of the API becomes a status.
+//! [`routes`] finds the endpoint of a request, `dispatch.rs` has the five steps of its answer, and
+//! `job.rs` authenticates the sender and runs the handler of [`endpoints`] in one job of the
+//! store. The handler reads the body, decides, saves and writes the response. `error/reply.rs` is
+//! the only place where an error of the API becomes a status.
 //!
 //! The crate contains no names of fields or of particular versions.
 //!
@@ -35,6 +35,7 @@
 //!
 //! Run `make snapshots` after each (test `the_committed_contracts_are_what_is_served`).
 
+pub mod access_log;
 pub mod admission;
 pub mod deprecation;
 mod dispatch;
@@ -42,10 +43,13 @@ pub mod endpoints;
 pub mod error;
 mod idempotency;
 mod job;
+pub mod long_polls;
+mod outcome;
 pub mod parts;
 pub mod recording;
 pub mod rendered_lists;
 pub mod request;
+mod respond;
 pub mod response;
 pub mod routes;
 pub mod state;

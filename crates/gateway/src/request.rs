@@ -16,35 +16,35 @@ use adapter_kit::read::{
     BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, parse_json, read_batch,
 };
 use adapter_kit::read_only::{Difference, ReadOnlyNames, ReplyComparison};
-use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions, WireRecord};
+use adapter_kit::{ApiVersion, Endpoint, Method, Served, WireRecord};
 use chrono::NaiveDate;
 use domain::{
-    Lists, NestedRecord, Notice, ParsedRecord, Problem, RecordField as _, TraineeField,
-    for_each_nested,
+    NestedRecord, Notice, ParsedRecord, Problem, RecordField as _, TraineeField, for_each_nested,
 };
-use http_kit::cursor::CursorKey;
-use http_kit::limits::memory_budget::BudgetOwner;
+use http_kit::limits::permits::Client;
+use http_kit::limits::rate_limit::RemainingQuota;
 use http_kit::metrics;
-use http_kit::requests::body::{Body, BodyError, MAX_BODY_BYTES};
+use http_kit::requests::body::{Body, BodyError, MAX_BODY_BYTES, batch_form};
 use http_kit::requests::preferences::Preferences;
 use http_kit::requests::request_id::{self, RequestId};
 use http_kit::responses::etag::{self, Comparison, are_quoted, is_among};
 use storage::base::cause::Cause;
-use storage::base::token::{Environment, TokenDigest};
 use storage::identifiers::Identifiers;
 use storage::records::positions::Standing;
-use storage::records::trainees::ListTotals;
+use storage::session::ValidToken;
 
-use crate::error::{ApiError, PreconditionError};
+use crate::admission::{Admitted, client_of_token};
+use crate::error::{ApiError, ErrorForm, PreconditionError};
+use crate::outcome::Requested;
 use crate::recording::observation::Observer;
-use crate::rendered_lists::RenderedLists;
-use crate::request::idempotency_key::{Key, KeyDigests, MalformedKey};
+use crate::request::idempotency_key::{IDEMPOTENCY_KEY, Key, MalformedKey};
 use crate::request::identity::{Identity, UserIdentity};
 use crate::request::query::UnknownParameter;
 use crate::request::row::Row;
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
+pub mod authentication;
 pub mod idempotency_key;
 pub mod identity;
 pub mod query;
@@ -79,26 +79,30 @@ fn id_name<R: NestedRecord>() -> &'static str {
 pub struct ApiRequest {
     /// The version of the request, with its data that depends on the other versions.
     pub served: &'static Served,
-    /// The versions that are served.
-    pub versions: &'static Versions,
-    /// The environment of the register.
-    pub environment: Environment,
-    /// The code lists.
-    pub lists: &'static Lists,
-    /// The code lists as JSON for replies.
-    pub rendered_lists: RenderedLists,
-    /// Seals and opens cursors.
-    pub cursors: CursorKey,
-    /// The totals of lists.
-    pub list_totals: Arc<ListTotals>,
-    /// Makes the digests of idempotency keys.
-    pub key_digests: KeyDigests,
+    /// The state that all requests share.
+    pub state: Arc<GatewayState>,
     /// How long the client prefers to wait for changes.
     pub wait: Option<Duration>,
     /// The sender of the request.
     pub identity: Identity,
     /// The endpoint.
     pub endpoint: Endpoint,
+    /// The form of problems in the reply.
+    pub form: ErrorForm,
+    /// The provider whose records the request may change.
+    pub provider_id: i64,
+    /// The token when it was admitted; `None` for a part.
+    pub token: Option<ValidToken>,
+    /// The client whose permits the request takes.
+    pub client: Client,
+    /// The rest of the rate limit after the request was admitted, if it has a limit.
+    pub remaining: Option<RemainingQuota>,
+    /// How the items of a batch are written.
+    pub batch_form: BatchForm,
+    /// Whether this is an item of a batch or a row of a file.
+    pub is_part: bool,
+    /// Whether the request has an `Idempotency-Key`.
+    pub has_key: bool,
     request_id: Option<RequestId>,
     ids: PathIds,
     query: String,
@@ -116,85 +120,57 @@ pub struct ApiRequest {
 impl ApiRequest {
     /// Reads a request with an admitted token. An unusable body is kept as an error, because a
     /// token that was revoked during the request is reported first.
-    pub async fn extract(
+    pub(crate) async fn extract(
         request: &HttpRequest,
-        token: TokenDigest,
+        requested: Requested,
+        admitted: Admitted,
         ids: PathIds,
         payload: Payload,
-        served: &'static Served,
-        endpoint: Endpoint,
-        state: &GatewayState,
+        state: &Arc<GatewayState>,
     ) -> Self {
-        let GatewayState {
-            versions,
-            lists,
-            environment,
-            ..
-        } = *state;
-        let Preferences {
-            is_strict,
-            validates_only,
-            wait,
-        } = Preferences::from_headers(request.headers());
-        let is_batch = endpoint.row().is_batch();
-        let bodies = state.bodies.for_client(BudgetOwner::Token(token.clone()));
-        let body = match endpoint.method() {
-            Method::Get => {
-                state.bodies.discard(request.headers(), payload).await;
-                Ok(Body::default())
-            }
-            Method::Post if is_batch => {
-                bodies
-                    .read_batch(request.headers(), payload, MAX_BODY_BYTES)
-                    .await
-            }
-            Method::Post | Method::PutOrPatch | Method::Delete => {
-                bodies
-                    .read_json(request.headers(), payload, MAX_BODY_BYTES)
-                    .await
-            }
-        };
-        let idempotency_key = match endpoint.method() {
-            // Each item of a batch has its own key.
-            Method::Post if is_batch => Ok(None),
-            Method::Post => Key::from_request(
-                request,
-                body.as_ref().map_or(&[], |body| body),
-                &state.key_digests,
-            ),
-            Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
-        };
+        let (headers, query) = (request.headers(), request.query_string());
+        let endpoint = requested.endpoint;
+        let preferences = Preferences::from_headers(headers);
+        let client = client_of_token(admitted.valid);
+        let body = read_body(state, endpoint, client, request, payload).await;
         Self {
-            served,
-            versions,
-            environment,
-            lists,
-            rendered_lists: state.rendered_lists.clone(),
-            cursors: state.cursors.clone(),
-            list_totals: Arc::clone(&state.list_totals),
-            key_digests: state.key_digests.clone(),
-            wait,
-            identity: Identity::Token(token),
-            endpoint,
-            request_id: request_id::current(),
+            wait: preferences.wait,
             ids,
-            query: request.query_string().to_owned(),
-            unknown_parameters: query::unknown(
-                request.query_string(),
-                endpoint.row().query_parameters,
-            ),
-            if_match: tags(request.headers(), IF_MATCH),
-            if_none_match: tags(request.headers(), IF_NONE_MATCH),
-            idempotency_key,
-            validates_only,
-            body,
-            unknown: if is_strict {
-                UnknownNames::Reject
-            } else {
-                UnknownNames::Warn
-            },
-            names_counted: Once::new(),
+            token: Some(admitted.valid),
+            client,
+            remaining: admitted.remaining,
+            form: requested.form,
+            batch_form: batch_form(headers),
+            is_part: false,
+            has_key: headers.contains_key(IDEMPOTENCY_KEY),
+            query: query.to_owned(),
+            unknown_parameters: query::unknown(query, endpoint.row().query_parameters),
+            if_match: tags(headers, IF_MATCH),
+            if_none_match: tags(headers, IF_NONE_MATCH),
+            idempotency_key: read_key(state, endpoint, request, &body),
+            validates_only: requested.validates_only,
+            unknown: unknown_names(preferences),
+            ..Self::part(
+                state,
+                requested.served,
+                Identity::Token(admitted.token),
+                endpoint,
+                admitted.valid.provider_id,
+                body,
+            )
         }
+    }
+
+    /// The endpoint whose handler answers: for a batch, that of each item.
+    #[must_use]
+    pub fn handled_endpoint(&self) -> Endpoint {
+        self.endpoint.row().batch_of().unwrap_or(self.endpoint)
+    }
+
+    /// Whether the request is a batch.
+    #[must_use]
+    pub fn is_batch(&self) -> bool {
+        self.endpoint.row().is_batch() && !self.is_part
     }
 
     /// The body of a batch, and its items.
@@ -202,43 +178,47 @@ impl ApiRequest {
     /// # Errors
     ///
     /// The reason why no item can be handled.
-    pub fn batch_items(&self, form: BatchForm) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
+    pub fn batch_items(&self) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
         let body = self.body.as_ref().map_err(|error| *error)?;
         Ok((
             body,
-            read_batch(body, form, self.unknown).map_err(ApiError::Batch)?,
+            read_batch(body, self.batch_form, self.unknown).map_err(ApiError::Batch)?,
         ))
     }
 
-    /// The request for `endpoint` that an item of this batch stands for. Its digests equal those of
+    /// The separate request that an item of this batch stands for. Its digests equal those of
     /// a separate request with the same key and data, so that only the first of both is carried
     /// out.
-    pub(crate) fn to_item_request(
-        &self,
-        state: &GatewayState,
-        endpoint: Endpoint,
-        key: &str,
-        data: &str,
-        batch: &Body,
-    ) -> Self {
-        let path = self.version().label.base_path() + endpoint.path();
+    pub(crate) fn to_item_request(&self, key: &str, data: &str, batch: &Body) -> Self {
+        let path = self.version().label.base_path() + self.handled_endpoint().path();
         let body = ["{\"data\":", data, "}"].concat().into_bytes();
-        let key = Key::new(key, &HttpMethod::POST, &path, &body, &state.key_digests);
+        let digests = &self.state.key_digests;
+        let key = Key::new(key, &HttpMethod::POST, &path, &body, digests);
         let identity = self.identity.clone();
         Self {
-            endpoint: self.endpoint,
             ids: self.ids.clone(),
             request_id: self.request_id.clone(),
             idempotency_key: Ok(Some(key)),
             validates_only: self.validates_only,
             unknown: self.unknown,
-            ..Self::part(state, self.served, identity, endpoint, batch.part(body))
+            ..Self::part(
+                &self.state,
+                self.served,
+                identity,
+                self.endpoint,
+                self.provider_id,
+                Ok(batch.part(body)),
+            )
         }
     }
 
     /// The request for a row of a file, in the newest version; `None` if no version is served.
     /// Unknown names are refused.
-    pub(crate) fn from_row(state: &GatewayState, user: UserIdentity, row: Row) -> Option<Self> {
+    pub(crate) fn from_row(
+        state: &Arc<GatewayState>,
+        user: UserIdentity,
+        row: Row,
+    ) -> Option<Self> {
         let served = state.versions.newest()?;
         let placeholder = format!("{{{}}}", TraineeField::trainee_id.info().name);
         let path = row.endpoint.path().replace(&placeholder, &row.trainee_id);
@@ -247,6 +227,7 @@ impl ApiRequest {
         let key = row
             .idempotency_key
             .map(|key| Key::new(&key, &HttpMethod::POST, &path, &row.body, digests));
+        let provider_id = user.uploader.provider_id();
         let (identity, body) = (Identity::User(user), Body::default().part(row.body));
         Some(Self {
             ids: PathIds {
@@ -257,30 +238,33 @@ impl ApiRequest {
             idempotency_key: Ok(key),
             validates_only: row.validates_only,
             unknown: UnknownNames::Reject,
-            ..Self::part(state, served, identity, row.endpoint, body)
+            ..Self::part(state, served, identity, row.endpoint, provider_id, Ok(body))
         })
     }
 
-    /// The request for a part of a batch or of a file: without headers and query.
+    /// A request without headers and query, such as a part of a batch or of a file.
     fn part(
-        state: &GatewayState,
+        state: &Arc<GatewayState>,
         served: &'static Served,
         identity: Identity,
         endpoint: Endpoint,
-        body: Body,
+        provider_id: i64,
+        body: Result<Body, BodyError>,
     ) -> Self {
         Self {
             served,
-            versions: state.versions,
-            environment: state.environment,
-            lists: state.lists,
-            rendered_lists: state.rendered_lists.clone(),
-            cursors: state.cursors.clone(),
-            list_totals: Arc::clone(&state.list_totals),
-            key_digests: state.key_digests.clone(),
+            state: Arc::clone(state),
             wait: None,
             identity,
             endpoint,
+            form: ErrorForm::List,
+            provider_id,
+            token: None,
+            client: Client::Unknown,
+            remaining: None,
+            batch_form: BatchForm::Array,
+            is_part: true,
+            has_key: false,
             request_id: request_id::current(),
             ids: PathIds {
                 trainee: String::new(),
@@ -292,7 +276,7 @@ impl ApiRequest {
             if_none_match: None,
             idempotency_key: Ok(None),
             validates_only: false,
-            body: Ok(body),
+            body,
             unknown: UnknownNames::Warn,
             names_counted: Once::new(),
         }
@@ -537,9 +521,8 @@ impl<'a> HandlerContext<'a> {
     /// separate request that it stands for.
     #[must_use]
     pub fn success_status(&self) -> StatusCode {
-        let endpoint = self.endpoint.row().batch_of().unwrap_or(self.endpoint);
         // Every number in the table of endpoints is a valid status, so the default is not used.
-        StatusCode::from_u16(endpoint.row().status).unwrap_or(StatusCode::OK)
+        StatusCode::from_u16(self.handled_endpoint().row().status).unwrap_or(StatusCode::OK)
     }
 
     /// The address of a record; `None` if the version does not show addresses. `place` returns the
@@ -648,7 +631,7 @@ impl<'a> HandlerContext<'a> {
         let body = self.body.as_ref().map_err(|error| *error)?;
         let comparison = ReplyComparison {
             version: self.version(),
-            lists: self.lists,
+            lists: self.state.lists,
             body: &parse_json(body).map_err(ApiError::Malformed)?.value,
             stored,
             result,
@@ -671,6 +654,53 @@ fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
     } else {
         PreconditionError::Changed
     }))
+}
+
+/// Receives the body of a request for an endpoint. Nothing is read where the endpoint needs none.
+async fn read_body(
+    state: &GatewayState,
+    endpoint: Endpoint,
+    client: Client,
+    request: &HttpRequest,
+    payload: Payload,
+) -> Result<Body, BodyError> {
+    let bodies = &state.bodies;
+    match endpoint.method() {
+        Method::Get => Ok(Body::default()),
+        Method::Post if endpoint.row().is_batch() => {
+            bodies
+                .read_batch(client, request, payload, MAX_BODY_BYTES)
+                .await
+        }
+        Method::Post | Method::PutOrPatch | Method::Delete => {
+            bodies
+                .read_json(client, request, payload, MAX_BODY_BYTES)
+                .await
+        }
+    }
+}
+
+/// What happens to unknown names, as the client prefers.
+fn unknown_names(preferences: Preferences) -> UnknownNames {
+    if preferences.is_strict {
+        UnknownNames::Reject
+    } else {
+        UnknownNames::Warn
+    }
+}
+
+/// The idempotency key of a request. Each item of a batch has its own.
+fn read_key(
+    state: &GatewayState,
+    endpoint: Endpoint,
+    request: &HttpRequest,
+    body: &Result<Body, BodyError>,
+) -> Result<Option<Key>, MalformedKey> {
+    if endpoint.method() != Method::Post || endpoint.row().is_batch() {
+        return Ok(None);
+    }
+    let body = body.as_ref().map_or(&[][..], |body| body);
+    Key::from_request(request, body, &state.key_digests)
 }
 
 /// The entity tags of a header, separated by commas; `None` without the header. A value that is not

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, WARNING,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
+    WARNING, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::Bytes;
 use adapter_kit::problems::{UNKNOWN, warning};
@@ -15,8 +15,9 @@ use adapter_kit::{ApiVersion, ProblemForm};
 use domain::{Notice, Record};
 use serde::Serialize;
 
+use http_kit::limits::permits::Permit;
 use http_kit::limits::rate_limit::{RateLimitScope, RemainingQuota};
-use http_kit::responses::response_stream::{JSON, NoMemory, ResponseSender, Source};
+use http_kit::responses::sending::JSON;
 use http_kit::responses::shared_content::SharedContent;
 
 /// The header with the rest of a rate limit (draft-ietf-httpapi-ratelimit-headers).
@@ -49,8 +50,10 @@ pub struct ApiResponse {
     pub headers: Vec<(Cow<'static, str>, String)>,
     /// The body, which is JSON.
     pub body: Bytes,
-    /// Where the body comes from.
-    pub source: Source,
+    /// The body as content that is the same for all clients, if it is.
+    pub shared: Option<SharedContent>,
+    /// The permit of a large body, if it has one already.
+    pub permit: Option<Permit>,
     /// Whether the reply ends a long poll; false only for a list of changes that is empty.
     pub has_changes: bool,
     /// The message of an error reply about the request as a whole, for the record of requests.
@@ -58,27 +61,6 @@ pub struct ApiResponse {
 }
 
 impl ApiResponse {
-    /// Counts the body of the reply to an authenticated request in the memory budget for replies.
-    ///
-    /// # Errors
-    ///
-    /// [`NoMemory`] if the budget is used up.
-    pub fn counted(self, sender: &ResponseSender) -> Result<Self, NoMemory> {
-        let source = sender.count(self.source, self.body.len())?;
-        Ok(Self { source, ..self })
-    }
-
-    /// Like [`ApiResponse::counted`], for a reply that becomes part of a larger reply.
-    ///
-    /// # Errors
-    ///
-    /// Like [`ApiResponse::counted`].
-    pub fn counted_as_part(self, sender: &ResponseSender) -> Result<Self, NoMemory> {
-        let headers: usize = self.headers.iter().map(|(_, value)| value.len()).sum();
-        let source = sender.count_part(self.source, self.body.len() + headers)?;
-        Ok(Self { source, ..self })
-    }
-
     /// A reply with a body that is already written as JSON.
     #[must_use]
     pub fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
@@ -86,7 +68,8 @@ impl ApiResponse {
             status,
             headers: Vec::new(),
             body: body.into(),
-            source: Source::Request,
+            shared: None,
+            permit: None,
             has_changes: true,
             message: None,
         }
@@ -106,7 +89,7 @@ impl ApiResponse {
     #[must_use]
     pub fn shared(status: StatusCode, content: SharedContent) -> Self {
         Self {
-            source: Source::Shared(content.clone()),
+            shared: Some(content.clone()),
             ..Self::new(status, content.plain().clone())
         }
     }
@@ -361,13 +344,20 @@ impl From<ApiResponse> for HttpResponse {
             .insert_header((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
         // Two headers replace the defaults set above; all others may occur several times.
         for (name, value) in &reply.headers {
-            if [CACHE_CONTROL.as_str(), CONTENT_TYPE.as_str()].contains(&name.as_ref()) {
+            if name == CONNECTION.as_str() {
+                response.force_close();
+            } else if [CACHE_CONTROL.as_str(), CONTENT_TYPE.as_str()].contains(&name.as_ref()) {
                 response.insert_header((name.as_ref(), value.as_str()));
             } else {
                 response.append_header((name.as_ref(), value.as_str()));
             }
         }
-        response.extensions_mut().insert(reply.source);
+        if let Some(content) = reply.shared {
+            response.extensions_mut().insert(content);
+        }
+        if let Some(permit) = reply.permit {
+            response.extensions_mut().insert(permit);
+        }
         response.body(reply.body)
     }
 }

@@ -1,6 +1,7 @@
 //! The routes of the API, and functions that build routes of pages.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -12,11 +13,10 @@ use actix_web::{Error, FromRequest, Handler, HttpRequest, HttpResponse, Resource
 use adapter_kit::{Method, ProblemForm};
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::metrics::requests::RequestMetrics;
-use http_kit::paths::{self, OpenApiDocument};
+use http_kit::paths;
 use http_kit::requests::methods::methods;
 
-use crate::deprecation::DeprecationHeaders;
-use crate::endpoints::{openapi, version_list};
+use crate::endpoints::version_list;
 use crate::error::ApiError;
 use crate::routes::router::{Router, not_found};
 use crate::state::GatewayState;
@@ -27,7 +27,7 @@ mod router;
 /// Configures the API: the list of versions, and every path below `/api`.
 pub fn configure(config: &mut ServiceConfig, state: &GatewayState) {
     // One state for all requests of a worker.
-    let state = Rc::new(state.clone());
+    let state = Arc::new(state.clone());
     config.app_data(Rc::new(RequestMetrics::new(state.versions)));
     configure_version_list(config, &state);
     let routes = Rc::new(Router::new(&state));
@@ -36,20 +36,13 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState) {
     config.service(web::scope(paths::API).default_service(web::to(answer)));
 }
 
-/// Configures only the descriptions of the API: the list of versions, and their OpenAPI documents.
-pub fn configure_descriptions(config: &mut ServiceConfig, state: &GatewayState) {
-    config.app_data(Rc::new(RequestMetrics::new(state.versions)));
-    configure_version_list(config, state);
-    configure_openapi_documents(config, state);
-}
-
 /// Configures the reply to every other path. `page` returns the reply for a browser, or `None` for
 /// a program, which gets the error as JSON.
 pub fn configure_not_found<P>(config: &mut ServiceConfig, state: &GatewayState, page: P)
 where
     P: Fn(&HttpRequest) -> Option<HttpResponse> + Clone + 'static,
 {
-    let state = Rc::new(state.clone());
+    let state = Arc::new(state.clone());
     config.default_service(web::to(move |request: HttpRequest| {
         let reply =
             page(&request).unwrap_or_else(|| not_found(&state, &request, ProblemForm::Errors));
@@ -75,30 +68,6 @@ fn configure_version_list(config: &mut ServiceConfig, state: &GatewayState) {
     let count =
         from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
     config.service(version_list(state).wrap(count));
-}
-
-/// Configures the OpenAPI documents of all versions on a listener without the API.
-fn configure_openapi_documents(config: &mut ServiceConfig, state: &GatewayState) {
-    for served in state.versions.iter() {
-        for document in OpenApiDocument::ALL {
-            let (address_rate_limit, state) = (state.page_rate_limit.clone(), state.clone());
-            let deprecation = DeprecationHeaders {
-                version: served.version,
-                versions: state.versions,
-            };
-            let answer = move |request: HttpRequest| {
-                let mut response = openapi::answer(served, document, &state, &request);
-                deprecation.write(response.headers_mut(), None, request.path());
-                std::future::ready(response)
-            };
-            let count = from_fn(move |request, next| {
-                limit_pages(address_rate_limit.clone(), request, next)
-            });
-            config.service(
-                read_only(&document.versioned_path(served.version.label), answer).wrap(count),
-            );
-        }
-    }
 }
 
 /// The resource that returns the list of versions.

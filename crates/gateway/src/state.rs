@@ -8,19 +8,19 @@ use adapter_kit::Versions;
 use domain::Lists;
 use http_kit::connections::Limits;
 use http_kit::cursor::CursorKey;
-use http_kit::limits::long_poll::LongPolls;
 use http_kit::limits::rate_limit::LimitClock;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::requests::body::BodyReader;
 use http_kit::requests::client_address::TrustedProxies;
-use http_kit::responses::response_stream::ResponseSender;
+use http_kit::responses::sending::ReplySender;
 use http_kit::responses::shared_content::SharedContentCache;
 use storage::base::token::Environment;
 use storage::records::trainees::ListTotals;
 use storage::store::Store;
 
 use crate::admission::Admission;
-use crate::error::no_memory;
+use crate::error::no_permit;
+use crate::long_polls::LongPolls;
 use crate::recording::recorder::Recorder;
 use crate::rendered_lists::RenderedLists;
 use crate::request::idempotency_key::KeyDigests;
@@ -57,8 +57,8 @@ pub struct GatewayState {
     pub page_rate_limit: AddressRateLimit,
     /// Cache of content that is the same for all clients.
     pub contents: SharedContentCache,
-    /// Sends replies, within the memory budget for large ones.
-    pub response_sender: ResponseSender,
+    /// Sends replies, with a permit for each large one.
+    pub reply_sender: ReplySender,
     /// Receives the bodies of requests.
     pub bodies: BodyReader,
     /// Records requests.
@@ -85,7 +85,7 @@ impl GatewayState {
             proxies: TrustedProxies::default(),
             page_rate_limit: AddressRateLimit::with_limit(None),
             contents: SharedContentCache::default(),
-            response_sender: ResponseSender::new(no_memory),
+            reply_sender: ReplySender::new(no_permit),
             bodies: BodyReader::new(Limits::default().body_timeout),
             recorder,
         }

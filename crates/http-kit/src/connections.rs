@@ -1,40 +1,37 @@
-//! What a connection may cost: how many there are, how long each may keep the server waiting, and
-//! what is read ahead of it.
+//! Connections of clients: how many there are, and how long each may keep the server waiting.
 //!
-//! actix-web bounds the wait for the first head on a connection, and for the next request while
-//! nothing of it has come. It bounds neither a later head that comes byte by byte, nor a client
-//! that does not take its reply. So each connection has its own [`Watch`], which closes it when it
-//! has kept the server waiting for too long. How long the body of a request may take is for
-//! [`crate::requests::body`].
-//!
-//! [`read_window`] bounds what [`client_stream`] reads ahead. [`application`] reports to it how
-//! each request proceeds.
+//! actix-http limits the time for the first head on a connection and for the pause between two
+//! requests. It limits neither a later head that comes byte by byte, nor a client that does not
+//! take its reply. [`watch`] ends these connections.
 
-use std::cell::Cell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::net::Shutdown;
 use std::num::NonZeroUsize;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
-use actix_web::body::MessageBody;
-use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
-use actix_web::middleware::Next;
-use actix_web::rt::task::JoinHandle;
-use actix_web::{Error, rt};
+use actix_tls::accept::rustls_0_23::TlsStream;
+use actix_web::HttpRequest;
+use actix_web::dev::Extensions;
+use actix_web::rt::{self, net::TcpStream};
 use socket2::{SockRef, Socket};
-use tokio::sync::Notify;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-use self::client_stream::ClientStream;
-use self::read_window::ReadWindow;
-
-pub mod application;
-pub mod client_stream;
-pub mod read_window;
-
-/// Open files per connection: its socket, and the handle that closes it after a timeout.
+/// Open files per connection: its socket, and the handle that ends it.
 const FILES_OF_A_CONNECTION: usize = 2;
 /// Open files that are not connections of clients: databases, event loops, and a reserve.
 const OTHER_FILES: usize = 100;
+/// How often the progress of a connection is looked at.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// The size of a connection's receive buffer, in bytes. actix-http reads up to 256 KiB ahead of what
+/// it needs, and gets less of that through a small buffer.
+const RECEIVE_BUFFER_BYTES: usize = 16_384;
+/// Like `RECEIVE_BUFFER_BYTES`, while a client sends a large body that is read, or refused with a
+/// permit of [`DISCARDED`]. Through a small buffer that would take long.
+const LARGE_RECEIVE_BUFFER_BYTES: usize = 131_072;
+/// The permits of connections whose clients go on to send large bodies that were refused.
+static DISCARDED: Semaphore = Semaphore::const_new(256);
 
 /// The bounds of connections.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +39,8 @@ pub struct Limits {
     /// How long the head of a request may take, and how long the handshake of a connection with
     /// TLS.
     pub header_timeout: Duration,
-    /// How long the body of a request may take, and how long the client may take its reply in.
+    /// How long the body of a request may take, and how long a client may take nothing of its
+    /// reply.
     pub body_timeout: Duration,
     /// How long a connection may stay open without a request.
     pub keep_alive: Duration,
@@ -51,12 +49,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How long a connection may be open while no request is worked on: the client takes the
-    /// previous reply, waits, and sends the head of the next request.
-    fn longest_idle_time(&self) -> Duration {
-        self.body_timeout + self.keep_alive + self.header_timeout
-    }
-
     /// Lowers the limits for a program that may open `max_files` files. Returns the limits and
     /// whether they changed.
     #[must_use]
@@ -82,123 +74,131 @@ impl Default for Limits {
     }
 }
 
-/// Watches one connection as long as it is open.
+/// What a connection waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The client sends the head of the next request.
+    Request,
+    /// The server works on a request.
+    Answer,
+    /// The client takes the reply.
+    Reply,
+}
+
+/// The progress of a connection, which is in its data.
 #[derive(Debug)]
-struct Watch {
-    watched: Rc<Watched>,
-    watching: JoinHandle<()>,
+pub(crate) struct Connection {
+    socket: Socket,
+    limits: Limits,
+    wait: Cell<Wait>,
+    since: Cell<Instant>,
+    has_large_buffer: Cell<bool>,
+    discarded: RefCell<Option<SemaphorePermit<'static>>>,
 }
 
-/// The state of a connection, shared with the task that closes it.
-#[derive(Debug)]
-struct Watched {
-    idle: Cell<IdleState>,
-    /// Notified when the end of the idle time was moved to an earlier moment.
-    sooner: Notify,
-}
-
-/// Whether a connection keeps the server waiting.
-#[derive(Debug, Clone, Copy)]
-enum IdleState {
-    /// A request is worked on.
-    Busy,
-    /// No request is worked on. The connection is closed at this moment unless a request begins.
-    Until(Instant),
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        // The task holds a handle of the socket. The connection ends only when all handles are
-        // closed.
-        self.watching.abort();
-    }
-}
-
-/// Starts the task that closes a new connection after its idle time.
-pub fn watch(connection: &ClientStream, data: &mut Extensions, limits: Limits) {
-    data.insert(Rc::clone(connection.window()));
-    let stream = connection.socket();
-    match SockRef::from(stream).try_clone() {
-        Ok(socket) => {
-            let idle = Cell::new(IdleState::Until(
-                Instant::now() + limits.longest_idle_time(),
-            ));
-            let watched = Rc::new(Watched {
-                idle,
-                sooner: Notify::new(),
-            });
-            let watching = rt::spawn(close_when_idle(socket, Rc::clone(&watched)));
-            data.insert(Rc::new(Watch { watched, watching }));
+impl Connection {
+    /// Notes what the connection waits for from now on, or that it has made progress.
+    pub(crate) fn begin(&self, wait: Wait) {
+        if wait == Wait::Answer && self.has_large_buffer.replace(false) {
+            set_receive_buffer(&self.socket, RECEIVE_BUFFER_BYTES);
+            self.discarded.replace(None);
         }
-        // The process can open no more files. Without a handle no task could close the connection
-        // later, so it is closed now.
-        Err(error) => {
-            log::warn!("client connection closed; idle timeout not available: {error}");
-            close(&SockRef::from(stream));
+        self.wait.set(wait);
+        self.since.set(Instant::now());
+    }
+
+    /// Notes that the client sends a large body now.
+    fn expect_large_body(&self) {
+        if !self.has_large_buffer.replace(true) {
+            set_receive_buffer(&self.socket, LARGE_RECEIVE_BUFFER_BYTES);
         }
     }
-}
 
-/// Closes the connection when it has been idle for too long.
-async fn close_when_idle(socket: Socket, watched: Rc<Watched>) {
-    // While a request is worked on, its end is looked for once in this time.
-    const PAUSE: Duration = Duration::from_secs(1);
-    loop {
-        let pause = match watched.idle.get() {
-            IdleState::Busy => PAUSE,
-            IdleState::Until(end) => end.saturating_duration_since(Instant::now()),
+    /// Notes that a large body was refused. The library drops what still comes of it, so that the
+    /// client receives the reply.
+    pub(crate) fn discard_large_body(&self) {
+        if let Ok(permit) = DISCARDED.try_acquire() {
+            self.discarded.replace(Some(permit));
+            self.expect_large_body();
+        }
+    }
+
+    /// Whether the client keeps the server waiting for too long.
+    fn is_overdue(&self) -> bool {
+        let most = match self.wait.get() {
+            Wait::Answer => return false,
+            Wait::Request => self.limits.keep_alive + self.limits.header_timeout,
+            Wait::Reply => self.limits.body_timeout,
         };
-        if pause.is_zero() {
-            break;
-        }
-        // The state is read again after the pause, or when the idle time has become shorter.
-        let _ = rt::time::timeout(pause, watched.sooner.notified()).await;
+        self.since.get().elapsed() > most
     }
-    log::debug!("client connection closed: idle timeout");
-    close(&socket);
 }
 
-/// Closes a connection in both directions, also if other handles of it exist.
-fn close(socket: &Socket) {
+/// Returns the function that watches each new connection. To be called in `on_connect` of a server.
+pub fn watch(limits: Limits) -> impl Fn(&dyn Any, &mut Extensions) + Clone + Send + Sync + 'static {
+    move |connection, data| {
+        let tls = connection.downcast_ref::<TlsStream<TcpStream>>();
+        let stream = tls.map(|stream| stream.get_ref().0);
+        let Some(stream) = stream.or_else(|| connection.downcast_ref()) else {
+            return;
+        };
+        let socket = SockRef::from(stream);
+        set_receive_buffer(&socket, RECEIVE_BUFFER_BYTES);
+        match socket.try_clone() {
+            Ok(socket) => {
+                let connection = Rc::new(Connection {
+                    socket,
+                    limits,
+                    wait: Cell::new(Wait::Request),
+                    since: Cell::new(Instant::now()),
+                    has_large_buffer: Cell::default(),
+                    discarded: RefCell::default(),
+                });
+                rt::spawn(end_when_overdue(Rc::downgrade(&connection)));
+                data.insert(connection);
+            }
+            // The process can open no more files, so nothing could end the connection later.
+            Err(error) => {
+                log::warn!("client connection closed; idle timeout not available: {error}");
+                shut_down(&socket);
+            }
+        }
+    }
+}
+
+/// Notes that the client sends a large body now, which is read.
+pub fn expect_large_body(request: &HttpRequest) {
+    if let Some(connection) = request.conn_data::<Rc<Connection>>() {
+        connection.expect_large_body();
+    }
+}
+
+fn set_receive_buffer(socket: &Socket, bytes: usize) {
+    if let Err(error) = socket.set_recv_buffer_size(bytes) {
+        log::debug!("receive buffer of a client connection not set: {error}");
+    }
+}
+
+/// Shuts a connection down once its client keeps the server waiting for too long.
+async fn end_when_overdue(connection: Weak<Connection>) {
+    loop {
+        rt::time::sleep(INTERVAL).await;
+        // The library drops the data of a connection that has ended.
+        let Some(connection) = connection.upgrade() else {
+            return;
+        };
+        if connection.is_overdue() {
+            log::debug!("client connection closed: idle timeout");
+            return shut_down(&connection.socket);
+        }
+    }
+}
+
+/// Shuts a socket down in both directions, also if there are other handles.
+fn shut_down(socket: &Socket) {
     if let Err(error) = socket.shutdown(Shutdown::Both) {
-        // The client has closed it before.
         log::debug!("client connection already closed: {error}");
     }
-}
-
-/// Answers a request. Its connection is not idle during that time. If the reply comes before the
-/// body was read, the client has the time of a body to send the rest and to take the reply.
-///
-/// # Errors
-///
-/// The errors of the wrapped service.
-pub async fn track_activity(
-    limits: Limits,
-    request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let watch = request.conn_data::<Rc<Watch>>().cloned();
-    let window = request.conn_data::<Rc<ReadWindow>>().cloned();
-    if let Some(watch) = &watch {
-        watch.watched.idle.set(IdleState::Busy);
-    }
-    let answered = next.call(request).await;
-    if let Some(watch) = &watch {
-        let is_body_left = window.is_some_and(|window| window.has_body_left());
-        let idle_time = if is_body_left {
-            limits.body_timeout
-        } else {
-            limits.longest_idle_time()
-        };
-        watch
-            .watched
-            .idle
-            .set(IdleState::Until(Instant::now() + idle_time));
-        if is_body_left {
-            watch.watched.sooner.notify_one();
-        }
-    }
-    answered
 }
 
 #[cfg(test)]

@@ -37,8 +37,6 @@ fn one_line(error: &dyn Error) -> String {
 mod tests {
     use std::io;
 
-    use storage::error::{DatabaseError, StorageError};
-
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
@@ -57,13 +55,10 @@ mod tests {
     #[test]
     fn what_a_database_says_in_several_lines_becomes_one() {
         let cause = io::Error::other("connection failed: refused\n\tIs the server running\n");
-        let error = StorageError::Database(DatabaseError::Folder {
-            path: "data".into(),
-            source: cause,
-        });
+        let error = Unreadable(cause);
         assert_eq!(
             Causes(&error).to_string(),
-            "folder of the database file cannot be made: data: connection failed: refused Is the server running"
+            "a.csv cannot be read: connection failed: refused Is the server running"
         );
     }
 }

@@ -9,8 +9,8 @@
 //! A header for every response:
 //!
 //! 1. A constant one: `DefaultHeaders` in `serve.rs` and `operator_listener.rs` of
-//!    `crates/server/src/operations/`. One that depends on the request: `access_log.rs`, like
-//!    `X-Request-Id`. For JSON replies only: `From<ApiResponse>` in
+//!    `crates/server/src/operations/`. One that depends on the request:
+//!    `crates/gateway/src/access_log.rs`, like `X-Request-Id`. For JSON replies only: `From<ApiResponse>` in
 //!    `crates/gateway/src/response.rs`. For pages only: `headers` in `responses/page.rs`.
 //! 2. Describe it in `docs/api/6-requests-and-replies.md`, section 6.1. Test it like
 //!    `every_reply_names_its_request` (`crates/server/tests/program/observing/logs.rs`); no test
@@ -25,13 +25,12 @@
 //!
 //! A limit:
 //!
-//! 1. Add a file to `limits/`, or reuse `ConcurrencyLimit`, `MemoryBudget` or `RateLimit`. Keep it
+//! 1. Add a file to `limits/`, or reuse `ConcurrencyLimit`, `Permits` or `RateLimit`. Keep it
 //!    in `crates/gateway/src/state.rs`; an option sets it in
 //!    `crates/server/src/cli/serve/limits.rs`.
 //! 2. Refuse with a variant of `ApiError` (`crates/gateway/src/error.rs`). Add a row to
 //!    `docs/api/8-limits.md`, section 8, and a test to `crates/black-box/tests/api/http/limits.rs`.
 
-pub mod access_log;
 pub mod connections;
 pub mod cursor;
 pub mod error_chain;

@@ -2,6 +2,5 @@
 
 pub mod concurrency_limit;
 pub mod long_jobs;
-pub mod long_poll;
-pub mod memory_budget;
+pub mod permits;
 pub mod rate_limit;

@@ -17,10 +17,8 @@ use metrics::{
     gauge,
 };
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
-use storage::accounts::mails::MailKind;
 
 use crate::limits::rate_limit::RateLimitScope;
-use crate::requests::authentication::AuthenticationError;
 
 const REQUESTS: &str = "register_requests_total";
 const REQUEST_DURATION: &str = "register_request_duration_seconds";
@@ -48,14 +46,16 @@ const DURATIONS: &[f64] = &[
 pub(crate) const NONE: &str = "-";
 
 /// Installs the recorder of metrics for the whole process. Must be called before the store is
-/// opened and before a request is answered.
+/// opened and before a request is answered. `others` are histograms of other crates, with the bounds
+/// of their buckets.
 ///
 /// # Errors
 ///
 /// When a recorder is installed already.
-pub fn collect() -> Result<PrometheusHandle, BuildError> {
-    let buckets = database::metrics::BUCKETS
-        .into_iter()
+pub fn collect(others: &[(&str, &[f64])]) -> Result<PrometheusHandle, BuildError> {
+    let buckets = others
+        .iter()
+        .copied()
         .chain([(REQUEST_DURATION, DURATIONS)]);
     let mut builder = PrometheusBuilder::new();
     for (name, bounds) in buckets {
@@ -63,7 +63,6 @@ pub fn collect() -> Result<PrometheusHandle, BuildError> {
     }
     let handle = builder.install_recorder()?;
     describe();
-    database::metrics::describe();
     Ok(handle)
 }
 
@@ -151,8 +150,9 @@ fn describe() {
 }
 
 /// Sets the metrics that do not change while the process runs. Counters with few series begin at
-/// zero, so that the first event already shows as a change.
-pub fn start(versions: &Versions) {
+/// zero, so that the first event already shows as a change: `reasons` are the values of
+/// [`token_failures`], and `mail_kinds` those of [`mails`].
+pub fn start(versions: &Versions, reasons: &[&'static str], mail_kinds: &[&'static str]) {
     gauge!(BUILD_INFO, "program" => env!("CARGO_PKG_VERSION")).set(1);
     gauge!(START_TIME).set(
         SystemTime::now()
@@ -176,14 +176,14 @@ pub fn start(versions: &Versions) {
             deprecated_requests(label.clone(), deprecation.endpoint).increment(0);
         }
     }
-    for failure in AuthenticationError::ALL {
-        token_failures(failure).increment(0);
+    for reason in reasons {
+        token_failures(reason).increment(0);
     }
     for scope in [RateLimitScope::Address, RateLimitScope::Token] {
         rate_limited(scope).increment(0);
     }
     request_log_dropped().increment(0);
-    for kind in MailKind::ALL {
+    for kind in mail_kinds {
         for outcome in MailOutcome::ALL {
             mails(kind, outcome).increment(0);
         }
@@ -221,8 +221,8 @@ fn count_unrecognised_names(version: &SharedString, names: &UnrecognisedNames) {
 }
 
 /// The counter of requests without a valid token for this reason.
-pub fn token_failures(failure: AuthenticationError) -> Counter {
-    counter!(TOKEN_FAILURES, "reason" => failure.name())
+pub fn token_failures(reason: &'static str) -> Counter {
+    counter!(TOKEN_FAILURES, "reason" => reason)
 }
 
 /// The counter of requests that were refused by a rate limit of this scope.
@@ -263,8 +263,8 @@ impl MailOutcome {
 }
 
 /// The counter of attempts to send mails of a kind, with this outcome.
-pub fn mails(kind: MailKind, outcome: MailOutcome) -> Counter {
-    counter!(MAILS, "kind" => kind.name(), "outcome" => outcome.name())
+pub fn mails(kind: &'static str, outcome: MailOutcome) -> Counter {
+    counter!(MAILS, "kind" => kind, "outcome" => outcome.name())
 }
 
 /// Publishes how many lines of the log were lost since the start.

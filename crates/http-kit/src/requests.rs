@@ -1,6 +1,5 @@
 //! What a request brings: its body, its address, its preferences and its identifier.
 
-pub mod authentication;
 pub mod body;
 pub mod client_address;
 pub mod media_types;

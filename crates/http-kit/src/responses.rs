@@ -4,6 +4,6 @@ pub mod compression;
 pub mod etag;
 pub mod links;
 pub mod page;
-pub mod response_stream;
+pub mod sending;
 pub mod shared_content;
 pub mod style;

@@ -39,7 +39,7 @@ pub enum TlsError {
     },
     /// The key, or the certificate, is of a kind that cannot be used.
     #[error("{}: {source}; give an RSA, ECDSA or Ed25519 key and its certificate", .path.display())]
-    BodyError {
+    Unusable {
         /// The file.
         path: PathBuf,
         /// The cause.
@@ -139,7 +139,7 @@ fn certified(
         PrivateKeyDer::from_pem_file(key).map_err(|fault| fault_in(key, fault, "private key"))?;
     let unusable = |path: &Path| {
         let path = path.to_owned();
-        |source| TlsError::BodyError { path, source }
+        |source| TlsError::Unusable { path, source }
     };
     let signing = provider
         .key_provider

@@ -8,7 +8,7 @@ use domain::{State, Trainee};
 use storage::accounts::users::Actor;
 use storage::base::cause::Cause;
 use storage::base::token::Environment;
-use storage::error::{JobError, StorageError};
+use storage::error::{DatabaseError, JobError, StorageError};
 use storage::records::trainees::StoredTrainee;
 use storage::session::{ProviderSession, Session};
 use storage::store::Store;
@@ -79,10 +79,16 @@ pub enum RegistryActionError {
     Storage(#[from] StorageError),
 }
 
+impl From<DatabaseError> for RegistryActionError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
 impl JobError for RegistryActionError {
-    fn storage_error(&self) -> Option<&StorageError> {
+    fn database_error(&self) -> Option<&DatabaseError> {
         if let Self::Storage(error) = self {
-            Some(error)
+            error.database_error()
         } else {
             None
         }

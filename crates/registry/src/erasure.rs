@@ -4,7 +4,7 @@ pub mod rows;
 
 use domain::commands::erasure::{InvalidGround, is_tombstone, require_impersonal};
 use storage::base::cause::Cause;
-use storage::error::{JobError, StorageError};
+use storage::error::{DatabaseError, JobError, StorageError};
 use storage::records::erasure::{Erasure, ErasureOrder, OPERATION};
 use storage::records::trainees::RelatedRecord;
 use storage::session::Session;
@@ -48,10 +48,16 @@ pub enum ErasureError {
     Storage(#[from] StorageError),
 }
 
+impl From<DatabaseError> for ErasureError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
 impl JobError for ErasureError {
-    fn storage_error(&self) -> Option<&StorageError> {
+    fn database_error(&self) -> Option<&DatabaseError> {
         if let Self::Storage(error) = self {
-            Some(error)
+            error.database_error()
         } else {
             None
         }

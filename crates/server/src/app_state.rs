@@ -1,7 +1,5 @@
 //! State shared by the API, the documentation pages and the settings pages of one server.
 
-use std::sync::Arc;
-
 use docs_pages::translation_limit;
 use gateway::recording::recorder::Recorder;
 use gateway::state::GatewayState;
@@ -25,20 +23,6 @@ pub struct AppState {
     pub long_jobs: LongJobs,
     /// State of the settings pages, if they are served.
     pub settings: Option<SettingsPages>,
-    /// The site of the settings pages, such as `https://register.example`, if they have another
-    /// listener.
-    pub settings_site: Option<Arc<str>>,
-}
-
-/// Where the settings pages are, as seen from a listener.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingsAddress {
-    /// On the listener.
-    Here,
-    /// At another site.
-    At(Arc<str>),
-    /// Not served, or at an unknown address.
-    Nowhere,
 }
 
 impl AppState {
@@ -51,17 +35,6 @@ impl AppState {
             translations: translation_limit(),
             long_jobs: LongJobs::default(),
             settings: (environment == Environment::Sandbox).then(SettingsPages::default),
-            settings_site: None,
-        }
-    }
-
-    /// Returns where the settings pages are.
-    #[must_use]
-    pub fn settings_address(&self) -> SettingsAddress {
-        match (&self.settings, &self.settings_site) {
-            (Some(_), _) => SettingsAddress::Here,
-            (None, Some(site)) => SettingsAddress::At(Arc::clone(site)),
-            (None, None) => SettingsAddress::Nowhere,
         }
     }
 

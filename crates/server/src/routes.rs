@@ -2,27 +2,16 @@
 //! settings pages.
 
 use actix_web::guard::fn_guard;
-use actix_web::http::header::LOCATION;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse};
 use docs_pages::{ListenerPages, SettingsLink, no_settings_page, not_found_page, with_error_pages};
 use http_kit::paths;
-use http_kit::requests::media_types::prefers_html;
 
-use crate::app_state::{AppState, SettingsAddress};
+use crate::app_state::AppState;
 
 /// Configures the main listener with all routes of the register.
 pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     gateway::routes::configure(config, &state.gateway);
-    configure_pages(config, state);
-    configure_not_found(config, state);
-}
-
-/// Configures a separate listener for settings pages. It also has the documentation pages that the
-/// settings link to, and the API descriptions that the documentation loads.
-pub fn configure_settings(config: &mut ServiceConfig, state: &AppState) {
-    gateway::routes::configure_descriptions(config, &state.gateway);
     configure_pages(config, state);
     configure_not_found(config, state);
 }
@@ -63,31 +52,14 @@ fn configure_settings_pages(config: &mut ServiceConfig, state: &AppState) {
 
 /// Configures the reply to every other path: a page for browsers, JSON for programs.
 fn configure_not_found(config: &mut ServiceConfig, state: &AppState) {
-    let settings = state.settings_address();
+    let has_settings = state.settings.is_some();
     gateway::routes::configure_not_found(config, &state.gateway, move |request| {
-        page_for_unknown_path(request, &settings)
+        if has_settings {
+            not_found_page(request, ListenerPages::All)
+        } else if request.path() == paths::SETTINGS {
+            no_settings_page(request)
+        } else {
+            not_found_page(request, ListenerPages::Documents)
+        }
     });
-}
-
-/// The reply to a browser that requests an unknown path; `None` for a program. `/settings`
-/// redirects to the settings if another listener serves them.
-fn page_for_unknown_path(
-    request: &HttpRequest,
-    settings: &SettingsAddress,
-) -> Option<HttpResponse> {
-    let pages = match settings {
-        SettingsAddress::Here => ListenerPages::All,
-        SettingsAddress::At(site) if request.path() == paths::SETTINGS => {
-            let redirect = HttpResponse::TemporaryRedirect()
-                .insert_header((LOCATION, format!("{site}{}", paths::SETTINGS)))
-                .finish();
-            return prefers_html(request).then_some(redirect);
-        }
-        SettingsAddress::Nowhere if request.path() == paths::SETTINGS => {
-            return no_settings_page(request);
-        }
-        SettingsAddress::At(_) => ListenerPages::All,
-        SettingsAddress::Nowhere => ListenerPages::Documents,
-    };
-    not_found_page(request, pages)
 }

@@ -5,6 +5,7 @@ mod program {
     mod audit;
     mod backups;
     mod checking;
+    mod connections;
     mod copying;
     mod differences;
     mod environment;
@@ -29,7 +30,6 @@ mod program {
     mod registry;
     mod requests;
     mod restoring;
-    mod slow;
     mod starting;
     mod stopping;
     mod support;

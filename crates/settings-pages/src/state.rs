@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http_kit::limits::concurrency_limit::{ConcurrencyLimit, Permit};
 use http_kit::limits::long_jobs::LongJobs;
+use http_kit::limits::permits::Client;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::limits::rate_limit::{KeyedRateLimiter, LimitClock, RateLimit};
 use http_kit::requests::client_address::TrustedProxies;
@@ -190,6 +191,12 @@ impl SettingsPages {
     /// Whether a session was valid at its last use. Callers must validate it again.
     pub(crate) fn is_known(&self, session: &SecretDigest) -> bool {
         self.sessions(|known| known.contains_key(session))
+    }
+
+    /// The client that holds the permits of a session: its user, if the session is known.
+    pub(crate) fn client(&self, session: &SecretDigest) -> Client {
+        let known = self.sessions(|known| known.get(session).map(|known| known.user_id));
+        known.map_or(Client::Unknown, |id| Client::Known { kind: "user", id })
     }
 
     /// Remembers a session as valid. If too many are remembered, all others are forgotten first.

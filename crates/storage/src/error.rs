@@ -6,7 +6,7 @@
 
 use diesel::result::Error as DieselError;
 
-pub use database::error::DatabaseError;
+pub use database::error::{DatabaseError, JobError};
 
 use crate::base::token::{Environment, UnknownEnvironment};
 
@@ -146,16 +146,13 @@ impl From<DieselError> for StorageError {
     }
 }
 
-/// The error of a job: its own error, or an error of the store.
-pub trait JobError: From<StorageError> + Send + 'static {
-    /// The error of the store; `None` for an error of the job's own. Decides whether the job may
-    /// be retried.
-    fn storage_error(&self) -> Option<&StorageError>;
-}
-
 impl JobError for StorageError {
-    fn storage_error(&self) -> Option<&StorageError> {
-        Some(self)
+    fn database_error(&self) -> Option<&DatabaseError> {
+        if let Self::Database(error) = self {
+            Some(error)
+        } else {
+            None
+        }
     }
 }
 

@@ -112,6 +112,8 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "http-kit",
         &[
+            "database",
+            "storage",
             "version-tools",
             "conformance",
             "versions",

@@ -3,11 +3,11 @@
 //!
 //! The session of the provider reads all data, and cannot read that of other providers.
 
+use crate::request::authentication::AuthenticationError;
 use actix_web::http::StatusCode;
 use adapter_kit::Label;
 use adapter_kit::compose::Data;
 use domain::values::iso_8601::timestamp;
-use http_kit::requests::authentication::AuthenticationError;
 use serde::Serialize;
 use storage::accounts::tokens::TokenRefusal;
 use storage::session::ProviderSession;
@@ -81,7 +81,7 @@ pub(super) fn show(
             ukprn: &provider.ukprn,
             name: &provider.name,
         },
-        environment: request.environment.to_string(),
+        environment: request.state.environment.to_string(),
         token: Token {
             id: token.id,
             name: &token.name,
@@ -99,7 +99,11 @@ pub(super) fn usage(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let days = query::days(request.query()).map_err(ApiError::Filters)?;
-    let data = Report::load_own(session, first_day(session.today(), days), request.versions)?;
+    let data = Report::load_own(
+        session,
+        first_day(session.today(), days),
+        request.state.versions,
+    )?;
     Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)
 }
 
@@ -109,7 +113,8 @@ pub(super) fn readiness(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let days = query::days(request.query()).map_err(ApiError::Filters)?;
-    let reports = VersionReadiness::load_own(session, [request.served], days, request.versions)?;
+    let reports =
+        VersionReadiness::load_own(session, [request.served], days, request.state.versions)?;
     // One report for the one version.
     let data = reports.first().map(OwnReadiness::from);
     Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)

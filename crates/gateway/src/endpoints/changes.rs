@@ -50,6 +50,7 @@ pub(super) fn list(
     let after = match &query.after {
         Some(cursor) => Some(
             request
+                .state
                 .cursors
                 .open::<ChangePlace>(scope, cursor)
                 .map_err(|error| ApiError::from_cursor(error, "after", NO_CURSOR))?,
@@ -82,7 +83,7 @@ pub(super) fn list(
             .filter(|_| after.as_ref() == Some(&place))
         {
             Some(same) => same.clone(),
-            None => request.cursors.seal(scope, &place)?,
+            None => request.state.cursors.seal(scope, &place)?,
         };
         Ok(Meta {
             after: cursor.clone(),
@@ -120,7 +121,7 @@ fn write(request: &HandlerContext<'_>, change: &Change, out: &mut Vec<u8>) -> Re
         Some(_) => out.extend_from_slice(b"null"),
         None => {
             let trainee = change.trainee.read(Nested::With)?;
-            View::trainee(request.version(), &trainee, request.lists)
+            View::trainee(request.version(), &trainee, request.state.lists)
                 .write(out)
                 .map_err(ApiError::unwritable)?;
         }

@@ -109,7 +109,7 @@ fn numbered_page(
     standing: &Standing,
 ) -> Result<ApiResponse, ApiError> {
     let listing = &query.listing;
-    let found = session.list_trainees(listing, standing, &request.list_totals)?;
+    let found = session.list_trainees(listing, standing, &request.state.list_totals)?;
     if found.trainees.is_empty() {
         return Err(ApiError::NotFound(Missing::Trainees));
     }
@@ -145,6 +145,7 @@ fn page_after(
     cursor: &str,
 ) -> Result<ApiResponse, ApiError> {
     let cursor = request
+        .state
         .cursors
         .open::<ListCursor>(links.scope(), cursor)
         .map_err(|error| ApiError::from_cursor(error, "cursor", NO_CURSOR))?;
@@ -183,9 +184,14 @@ fn page(
         .iter()
         .map(|document| document.read(nested))
         .collect::<Result<_, _>>()?;
-    let views = trainees
-        .iter()
-        .map(|trainee| View::in_list(request.version(), trainee, request.lists, query.included));
+    let views = trainees.iter().map(|trainee| {
+        View::in_list(
+            request.version(),
+            trainee,
+            request.state.lists,
+            query.included,
+        )
+    });
     if query.included.is_empty() {
         return Ok(ApiResponse::page(StatusCode::OK, views, (name, &meta))?);
     }
@@ -269,7 +275,7 @@ impl Links {
         request: &HandlerContext<'_>,
         cursor: &ListCursor,
     ) -> Result<String, ApiError> {
-        let cursor = request.cursors.seal(self.scope(), cursor)?;
+        let cursor = request.state.cursors.seal(self.scope(), cursor)?;
         Ok(self.page_address(&[("cursor", &cursor)]))
     }
 

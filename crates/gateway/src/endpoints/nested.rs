@@ -43,7 +43,7 @@ fn organisations<R: NestedEndpoints>(
 
 /// The record in the form of the request's version.
 fn view<'a, R: NestedEndpoints>(record: &'a R, request: &'a HandlerContext<'_>) -> View<'a, R> {
-    View::new(request.version(), record, request.lists)
+    View::new(request.version(), record, request.state.lists)
 }
 
 /// `GET` of all records of a kind.

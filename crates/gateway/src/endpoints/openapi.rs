@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::Served;
 use domain::Lists;
 use http_kit::paths::OpenApiDocument;
-use http_kit::responses::response_stream::JSON;
+use http_kit::responses::sending::JSON;
 use version_tools::openapi::{self, Profile};
 
 use crate::error::ApiError;

@@ -22,10 +22,10 @@ pub(super) fn show(
         .map(|(_, value)| value);
     let version = request.version();
     let written = match &field {
-        None => Some(request.rendered_lists.all(version)?),
+        None => Some(request.state.rendered_lists.all(version)?),
         Some(name) => {
             let list = reference::list_named(version, name);
-            list.map(|list| request.rendered_lists.named(version, list))
+            list.map(|list| request.state.rendered_lists.named(version, list))
                 .transpose()?
                 .flatten()
         }

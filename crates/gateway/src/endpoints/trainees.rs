@@ -27,7 +27,9 @@ pub(super) fn show(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    let document = find_to_show(session, request)?;
+    let document = session
+        .show_trainee(request.trainee_id())?
+        .ok_or(ApiError::NotFound(Missing::Trainee))?;
     Ok(request.not_modified_if_cached(show_trainee(
         StatusCode::OK,
         request,
@@ -42,7 +44,7 @@ pub(super) fn create(
 ) -> Result<ApiResponse, ApiError> {
     let mut sent = with_data(request.read::<Trainee>()?)?;
     let version = request.version();
-    let ignored = ReadOnlyNames::take_with_nested(version, request.lists, &mut sent);
+    let ignored = ReadOnlyNames::take_with_nested(version, request.state.lists, &mut sent);
     request.observer.identify(sent_key(&sent));
     let organisations = mentioned(session, &sent)?;
     let nested_records: usize = for_each_nested!(count(&sent.nested)).into_iter().sum();
@@ -107,20 +109,6 @@ pub(super) fn update(
     Ok(reply.with_notices(version, &decision.notices))
 }
 
-/// The trainee in the path, as a document to show.
-///
-/// # Errors
-///
-/// [`Missing::Trainee`] if the provider has no such trainee.
-pub(super) fn find_to_show(
-    session: &mut ProviderSession<'_>,
-    request: &HandlerContext<'_>,
-) -> Result<TraineeDocument, ApiError> {
-    session
-        .show_trainee(request.trainee_id())?
-        .ok_or(ApiError::NotFound(Missing::Trainee))
-}
-
 /// The trainee in the path.
 ///
 /// # Errors
@@ -172,7 +160,7 @@ pub(super) fn show_trainee(
     });
     Ok(ApiResponse::record(
         status,
-        &View::trainee(request.version(), trainee, request.lists),
+        &View::trainee(request.version(), trainee, request.state.lists),
         address.as_deref(),
     )?)
 }
@@ -217,7 +205,7 @@ pub(super) fn context<'a>(
     request.observer.looked_up(organisations);
     Context {
         today: session.today(),
-        lists: request.lists,
+        lists: request.state.lists,
         accepted_codes: &request.served.version.accepted_codes,
         organisations,
     }
@@ -269,7 +257,7 @@ fn duplicate(
         .collect::<Result<_, _>>()?;
     let data: Vec<_> = existing
         .iter()
-        .map(|trainee| View::trainee(request.version(), trainee, request.lists))
+        .map(|trainee| View::trainee(request.version(), trainee, request.state.lists))
         .collect();
     let message = "this trainee is already present".to_owned();
     let records = existing

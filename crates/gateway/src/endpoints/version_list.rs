@@ -9,7 +9,7 @@ use adapter_kit::compose::Data;
 use adapter_kit::lifecycle::Removed;
 use adapter_kit::{ApiVersion, Label, Status, Versions};
 use http_kit::paths::{self, OpenApiDocument};
-use http_kit::responses::response_stream::JSON;
+use http_kit::responses::sending::JSON;
 use serde::Serialize;
 use versions::REMOVED;
 

@@ -5,7 +5,9 @@ use std::fmt::Display;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{
+    ACCEPT_ENCODING, ALLOW, CONNECTION, LINK, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use adapter_kit::problems::{ErrorBody, ErrorEntry, Errors, ErrorsByField};
 use adapter_kit::read::{BatchError, MAX_KEY_CHARS};
 use adapter_kit::{ProblemForm, Served};
@@ -17,7 +19,7 @@ use http_kit::requests::body::BodyError;
 use http_kit::requests::request_id;
 use http_kit::responses::links;
 use http_kit::responses::page::{self, Keep};
-use http_kit::responses::response_stream::NoMemory;
+use http_kit::responses::sending::NoPermit;
 use log::Level;
 use storage::error::{DatabaseError, StorageError};
 
@@ -222,7 +224,7 @@ impl ApiError {
                 );
                 busy_for(RETRY_AFTER_SECONDS)
             }
-            Self::NoMemory(_) => refuse_busy(Level::Warn, "no room for another large reply"),
+            Self::NoPermit(_) => refuse_busy(Level::Warn, "no room for another large reply"),
             error @ (Self::Storage(_)
             | Self::Unsealed(_)
             | Self::Unwritable(_)
@@ -266,12 +268,14 @@ fn body_reply(error: BodyError) -> ErrorReply {
             StatusCode::BAD_REQUEST,
             "BadRequest",
             "the body could not be received whole",
-        ),
+        )
+        .with(CONNECTION.as_str(), "close"),
         BodyError::TooSlow => one(
             StatusCode::REQUEST_TIMEOUT,
             "RequestTimeout",
             "the body did not arrive in time; send the request again",
-        ),
+        )
+        .with(CONNECTION.as_str(), "close"),
         BodyError::NoRoom => refuse_busy(Level::Warn, "no room for another large body"),
     }
 }
@@ -309,10 +313,10 @@ impl Missing {
     }
 }
 
-/// The reply if there is no memory left for another large reply.
+/// The reply if there is no permit left for another large reply.
 #[must_use]
-pub fn no_memory() -> HttpResponse {
-    ApiError::NoMemory(NoMemory)
+pub fn no_permit() -> HttpResponse {
+    ApiError::NoPermit(NoPermit)
         .response_without_version()
         .into()
 }

@@ -5,84 +5,92 @@
 //! client repeats an interrupted batch, the keys of the items show which items were carried out.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
-use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
+use adapter_kit::ProblemForm;
 use adapter_kit::read::BatchItem;
-use adapter_kit::{Endpoint, ProblemForm};
 use futures_util::stream::{self, StreamExt as _};
+use http_kit::limits::permits::Permit;
 use http_kit::limits::rate_limit::RemainingQuota;
 use http_kit::metrics;
-use http_kit::requests::authentication::AuthenticationError;
-use http_kit::requests::body::{Body, batch_form};
+use http_kit::requests::body::Body;
 use http_kit::requests::request_id;
-use http_kit::responses::response_stream::{Reservation, Source};
+use http_kit::responses::sending::NoPermit;
 use storage::base::cause::Cause;
 use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
 use storage::session::{Session, ValidToken};
 
-use crate::error::{ApiError, ErrorForm};
+use crate::error::ApiError;
 use crate::idempotency::IDEMPOTENT_REPLAYED;
-use crate::job::record_token_use;
-use crate::parts::{PARTS_PER_REQUEST, PartOutcome, run_part};
+use crate::job::{PERMIT_WAIT, record_token_use, run};
+use crate::outcome::{Outcome, Requested};
+use crate::parts::PARTS_PER_REQUEST;
 use crate::recording::observation::RequestObservation;
-use crate::recording::{HandledRequest, RequestResult, record};
-use crate::request::idempotency_key::IDEMPOTENCY_KEY;
+use crate::request::authentication::AuthenticationError;
+use crate::request::identity::Identity;
 use crate::request::{ApiRequest, query};
+use crate::respond::respond;
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
 /// The maximum number of items of a batch that are handled at once, so that one batch does not fill
 /// the queue of writes.
 const ITEMS_AT_ONCE: usize = 8;
-/// The maximum number of problems reported for one item. Without it, a body of normal size could
-/// cause a reply that exceeds the memory budget.
-const MAX_PROBLEMS: usize = 100;
 /// The warning about an idempotency key of the batch as a whole.
 const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has a key";
 
-/// Handles a batch of requests for the endpoint, whose token was admitted. `remaining` is the rest
-/// of the token's rate limit, and is updated.
+/// Calls the handler for each item of a batch.
 ///
 /// In the totals, the batch counts as one request, and each name of another version in its
 /// items counts once.
-pub(crate) async fn handle(
-    endpoint: Endpoint,
-    state: &GatewayState,
-    received: &HttpRequest,
-    (token, request): (&TokenDigest, &ApiRequest),
-    remaining: &mut Option<RemainingQuota>,
-) -> (Result<ApiResponse, ApiError>, RequestObservation) {
-    let mut observation = RequestObservation::default();
-    let headers = received.headers();
-    let reply = async {
-        observation.token = authenticate(state, token).await?;
-        query::require_known(request.refused_parameters()).map_err(ApiError::Filters)?;
-        let (body, items) = request.batch_items(batch_form(headers))?;
-        let requests = u32::try_from(items.len().div_ceil(PARTS_PER_REQUEST)).unwrap_or(u32::MAX);
-        // If the batch is refused, the error contains the rest of the limit.
-        *remaining = state
-            .admission
-            .count_batch(token, remaining.take(), requests)?;
-        let form = ErrorForm::requested(headers, endpoint);
-        let token = observation.token;
-        let batch = Batch {
-            state,
-            request,
-            endpoint,
-            token,
-            body,
-            form,
-        };
-        let reply = batch.handle_items(items, &mut observation.names).await?;
-        let ignored = headers
-            .contains_key(IDEMPOTENCY_KEY)
-            .then(|| KEY_IGNORED.to_owned());
-        Ok(reply.with_warnings(ignored))
+pub(crate) async fn call_items(request: &ApiRequest) -> Outcome {
+    let mut observation = RequestObservation {
+        token: request.token,
+        ..RequestObservation::default()
     };
-    (reply.await, observation)
+    let mut remaining = request.remaining;
+    let result = handle(request, &mut observation, &mut remaining).await;
+    let warning = (result.is_ok() && request.has_key).then(|| KEY_IGNORED.to_owned());
+    Outcome {
+        remaining,
+        warnings: warning.into_iter().collect(),
+        ..Outcome::new(result, observation)
+    }
+}
+
+/// Handles the items of a batch, unless it is refused as a whole.
+async fn handle(
+    request: &ApiRequest,
+    observation: &mut RequestObservation,
+    remaining: &mut Option<RemainingQuota>,
+) -> Result<ApiResponse, ApiError> {
+    let state = &request.state;
+    let Identity::Token(token) = &request.identity else {
+        return Err(ApiError::SignedOut);
+    };
+    observation.token = authenticate(state, token).await?;
+    query::require_known(request.refused_parameters()).map_err(ApiError::Filters)?;
+    let (body, items) = request.batch_items()?;
+    let requests = u32::try_from(items.len().div_ceil(PARTS_PER_REQUEST)).unwrap_or(u32::MAX);
+    // If the batch is refused, the error contains the rest of the limit.
+    *remaining = state
+        .admission
+        .count_batch(token, remaining.take(), requests)?;
+    // Acquired before the first item is carried out.
+    let permits = &state.reply_sender.permits;
+    let permit = permits.acquire(request.client, PERMIT_WAIT).await;
+    let batch = Batch {
+        request,
+        sender: observation
+            .token
+            .map(|token| (token.provider_id, Sender::Token(token.id))),
+        body,
+        permit: permit.ok_or(NoPermit)?,
+    };
+    batch.handle_items(items, &mut observation.names).await
 }
 
 /// Authenticates the token before any other reply to the batch, because the token may have expired
@@ -116,13 +124,11 @@ async fn authenticate(
 
 /// The data that all items of a batch share.
 struct Batch<'a> {
-    state: &'a GatewayState,
     request: &'a ApiRequest,
-    /// The endpoint that each item is a request for.
-    endpoint: Endpoint,
-    token: Option<ValidToken>,
+    sender: Option<(i64, Sender)>,
     body: &'a Body,
-    form: ErrorForm,
+    /// The permit of the reply.
+    permit: Permit,
 }
 
 /// The reply to an item.
@@ -137,7 +143,7 @@ struct ItemReply {
 impl Batch<'_> {
     /// Handles the items, and collects the names of other versions in them.
     async fn handle_items(
-        &self,
+        self,
         items: Vec<BatchItem<'_>>,
         names: &mut Vec<&'static str>,
     ) -> Result<ApiResponse, ApiError> {
@@ -145,7 +151,6 @@ impl Batch<'_> {
             .map(|(position, item)| self.handle_item(position, item))
             .buffered(ITEMS_AT_ONCE);
         let mut body = b"{\"data\":[".to_vec();
-        let mut reservation = Reservation::default();
         let mut is_first = true;
         while let Some(item) = replies.next().await {
             if !std::mem::take(&mut is_first) {
@@ -157,21 +162,18 @@ impl Batch<'_> {
                     names.push(name);
                 }
             }
-            if let Source::Counted(part) = item.reply.source {
-                reservation.merge(part);
-            }
         }
+        drop(replies);
         body.extend_from_slice(b"]}");
         // Saves memory while the body waits for a slow client.
         body.shrink_to_fit();
-        reservation.shrink(body.len());
         Ok(ApiResponse {
-            source: Source::Counted(reservation),
+            permit: Some(self.permit),
             ..ApiResponse::new(StatusCode::OK, body)
         })
     }
 
-    /// Runs an item unless it is invalid, and records it.
+    /// Calls the handler for an item unless it is invalid, and records it.
     async fn handle_item(&self, position: u32, item: BatchItem<'_>) -> ItemReply {
         let BatchItem {
             key,
@@ -179,77 +181,34 @@ impl Batch<'_> {
             problems,
             notices,
         } = item;
-        let PartOutcome {
-            result,
-            observation,
-        } = match key.clone().filter(|_| problems.is_empty()) {
-            Some(key) => self.run(&key, data).await,
-            None => PartOutcome::refused(ApiError::Invalid(problems)),
+        let request = self.request;
+        let outcome = match key.as_deref().filter(|_| problems.is_empty()) {
+            Some(key) => {
+                let item = request.to_item_request(key, data, self.body);
+                run(&Arc::new(item)).await
+            }
+            None => Outcome::from(ApiError::Invalid(problems)),
         };
-        let Self {
-            state,
-            request,
-            endpoint,
-            form,
-            ..
-        } = *self;
-        let recorded = RequestResult::new(
-            (request.served, request.lists),
-            (endpoint, request.validates_only()),
-            result.as_ref(),
-        );
-        let refuse = |mut failure: ApiError| {
-            let left_out = shorten(&mut failure);
-            let left_out =
-                (left_out > 0).then(|| format!("{left_out} more problems are not shown"));
-            failure
-                .reply(request.served, request.lists, form)
-                .with_warnings(left_out)
+        let version = request.version();
+        let outcome = Outcome {
+            result: outcome
+                .result
+                .map(|reply| reply.with_notices(version, &notices)),
+            sender: self.sender,
+            ..outcome
         };
-        let reply = result.map_or_else(refuse, |reply| {
-            reply.with_notices(request.version(), &notices)
-        });
+        let names = outcome.observation.names.clone();
+        let requested = Requested {
+            served: request.served,
+            endpoint: request.handled_endpoint(),
+            form: request.form,
+            validates_only: request.validates_only(),
+            item: Some(position),
+        };
+        let reply = respond(&request.state, requested, outcome);
         metrics::batch_item(reply.status).increment(1);
-        // A reply that is not counted yet is a refusal: nothing was stored for its item.
-        let counted = reply.counted_as_part(&state.response_sender);
-        let reply = counted.map_err(ApiError::from).unwrap_or_else(refuse);
-        let names = observation.names.clone();
-        if let Some(token) = self.token {
-            let handled = HandledRequest {
-                served: request.served,
-                endpoint,
-                provider_id: token.provider_id,
-                sender: Sender::Token(token.id),
-                item: Some(position),
-                observation,
-            };
-            record(state, handled, recorded, &reply);
-        }
         ItemReply { key, reply, names }
     }
-
-    /// Runs an item as a separate request.
-    async fn run(&self, key: &str, data: &str) -> PartOutcome {
-        let Self {
-            state,
-            request,
-            endpoint,
-            body,
-            ..
-        } = *self;
-        let item = request.to_item_request(state, endpoint, key, data, body);
-        run_part(state, item, endpoint).await
-    }
-}
-
-/// Removes the problems beyond [`MAX_PROBLEMS`] from a failure. Returns the number of removed ones.
-fn shorten(failure: &mut ApiError) -> usize {
-    let ApiError::Invalid(problems) = failure else {
-        return 0;
-    };
-    let left_out = problems.len().saturating_sub(MAX_PROBLEMS);
-    problems.truncate(MAX_PROBLEMS);
-    left_out
 }
 
 impl ItemReply {

@@ -1,6 +1,8 @@
 //! Runs the rows of an uploaded file for a signed-in user. Each row is a request in the newest
 //! version, like an item of a batch.
 
+use std::sync::Arc;
+
 use actix_web::http::StatusCode;
 use actix_web::http::header::ETAG;
 use actix_web::web::Bytes;
@@ -10,13 +12,16 @@ use domain::Lists;
 use storage::observations::requests::RecordResult;
 use storage::records::idempotency::KeyState;
 use storage::session::Session;
+use storage::store::WriteScope;
 
-use crate::error::{ApiError, ErrorForm};
-use crate::parts::{PartOutcome, run_part};
-use crate::recording::{HandledRequest, RequestResult, record};
+use crate::error::ApiError;
+use crate::job::run;
+use crate::outcome::Requested;
+use crate::recording::RequestResult;
 use crate::request::ApiRequest;
 use crate::request::identity::UserIdentity;
 use crate::request::row::Row;
+use crate::respond::respond;
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
@@ -52,8 +57,8 @@ pub struct RowProblem {
 
 /// Runs a row of an uploaded file. A row that is not only checked is recorded, as
 /// an item of one run with the current request identifier.
-pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> RowOutcome {
-    let (position, endpoint, is_sent) = (row.position, row.endpoint, !row.validates_only);
+pub async fn run_row(state: &Arc<GatewayState>, user: &UserIdentity, row: Row) -> RowOutcome {
+    let (item, endpoint, validates_only) = (Some(row.position), row.endpoint, row.validates_only);
     let Some(request) = ApiRequest::from_row(state, user.clone(), row) else {
         return RowOutcome {
             is_temporary: true,
@@ -61,38 +66,34 @@ pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> Row
         };
     };
     let served = request.served;
-    let PartOutcome {
-        result,
-        observation,
-    } = run_part(state, request, endpoint).await;
-    let recorded = RequestResult::new((served, state.lists), (endpoint, !is_sent), result.as_ref());
-    let record_result = recorded.record.unwrap_or(RecordResult::Changed);
-    let problems = match &result {
-        Ok(_) => Vec::new(),
-        Err(error) => problems(served, state.lists, record_result, error),
+    let requested = Requested {
+        served,
+        endpoint,
+        form: request.form,
+        validates_only,
+        item,
     };
-    let reply = result.unwrap_or_else(|error| error.reply(served, state.lists, ErrorForm::List));
-    let is_temporary = reply.status.is_server_error();
-    if is_sent && !is_temporary {
-        let (provider_id, sender) = user.recorded();
-        let handled = HandledRequest {
-            served,
-            endpoint,
-            provider_id,
-            sender,
-            item: Some(position),
-            observation,
-        };
-        record(state, handled, recorded, &reply);
+    let mut outcome = run(&Arc::new(request)).await;
+    let checked = (endpoint, validates_only);
+    let recorded = RequestResult::new((served, state.lists), checked, outcome.result.as_ref());
+    let result = recorded.record.unwrap_or(RecordResult::Changed);
+    let problems = match &outcome.result {
+        Ok(_) => Vec::new(),
+        Err(error) => problems(served, state.lists, result, error),
+    };
+    if validates_only {
+        outcome.sender = None;
     }
+    let reply = respond(state, requested, outcome);
+    let is_temporary = reply.status.is_server_error();
     if reply.status.is_success() {
         RowOutcome {
-            result: record_result,
+            result,
             ..RowOutcome::accepted(reply)
         }
     } else {
         RowOutcome {
-            result: record_result,
+            result,
             is_temporary,
             ..RowOutcome::refused(reply.status, problems)
         }
@@ -106,7 +107,7 @@ pub async fn run_row(state: &GatewayState, user: &UserIdentity, row: Row) -> Row
 /// [`ApiError::SignedOut`] if the user may no longer upload. Otherwise when the database does not
 /// answer.
 pub async fn was_sent(
-    state: &GatewayState,
+    state: &Arc<GatewayState>,
     user: &UserIdentity,
     row: Row,
 ) -> Result<bool, ApiError> {
@@ -115,6 +116,7 @@ pub async fn was_sent(
     };
     let user = user.clone();
     let provider_id = user.uploader.provider_id();
+    let scope = WriteScope::Provider(provider_id);
     let job = move |session: &mut Session<'_>| -> Result<bool, ApiError> {
         let Some(key) = request.idempotency_key()? else {
             return Ok(false);
@@ -125,7 +127,7 @@ pub async fn was_sent(
         let state = records.earlier_reply(&key.key_digest, &key.request_digest)?;
         Ok(state != KeyState::Unused)
     };
-    state.store.write_records(provider_id, job).await
+    state.store.write_in(scope, job).await
 }
 
 impl RowOutcome {

@@ -11,9 +11,9 @@ use actix_web::http::Method;
 use adapter_kit::read::is_idempotency_key;
 use data_encoding::HEXLOWER;
 use http_kit::cursor::KEY_BYTES;
+use ring::digest::{Context, SHA256};
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
-use sha2::{Digest as _, Sha256};
 
 /// The header with the key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -99,15 +99,15 @@ impl Key {
     /// The digests of a key and of the request that it was sent with.
     #[must_use]
     pub fn new(key: &str, method: &Method, path: &str, body: &[u8], digests: &KeyDigests) -> Self {
-        let mut digest = Sha256::new();
+        let mut digest = Context::new(&SHA256);
         for part in [method.as_str().as_bytes(), path.as_bytes(), body] {
             // With the length, the same bytes divided otherwise have another digest.
-            digest.update(part.len().to_be_bytes());
+            digest.update(&part.len().to_be_bytes());
             digest.update(part);
         }
         Self {
             key_digest: digests.digest(key),
-            request_digest: HEXLOWER.encode(&digest.finalize()),
+            request_digest: HEXLOWER.encode(digest.finish().as_ref()),
         }
     }
 }

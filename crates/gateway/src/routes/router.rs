@@ -8,19 +8,20 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Label, Method, ProblemForm, Served, UnknownVersion, Versions};
-use http_kit::access_log;
 use http_kit::paths::{self, OpenApiDocument};
 use http_kit::requests::methods::methods;
 use http_kit::responses::links;
 use versions::REMOVED;
 
+use crate::access_log;
 use crate::deprecation::DeprecationHeaders;
-use crate::dispatch::Route;
-use crate::endpoints::{self, Handler, openapi};
+use crate::dispatch;
+use crate::endpoints::{self, openapi};
 use crate::error::{ApiError, Missing};
 use crate::request::PathIds;
 use crate::routes::{allow, nearest_path, refuse};
@@ -28,7 +29,7 @@ use crate::state::GatewayState;
 
 /// The paths below `/api` and their targets.
 pub(crate) struct Router {
-    state: Rc<GatewayState>,
+    state: Arc<GatewayState>,
     /// By method, in the order of [`METHODS`].
     paths: [(Method, matchit::Router<VersionPath>); METHODS.len()],
     /// Served and removed versions by label, for requests whose path has no target.
@@ -54,7 +55,7 @@ struct VersionPath {
 /// The part of the server that answers a path.
 #[derive(Clone, Copy)]
 enum Target {
-    Endpoint(Endpoint, Handler),
+    Endpoint(Endpoint),
     OpenApi(OpenApiDocument),
 }
 
@@ -66,10 +67,10 @@ enum KnownLabel {
 
 impl Router {
     /// The paths of all versions that the register serves.
-    pub(crate) fn new(state: &Rc<GatewayState>) -> Self {
+    pub(crate) fn new(state: &Arc<GatewayState>) -> Self {
         let paths = METHODS.map(|method| (method, matchit::Router::new()));
         let mut routes = Self {
-            state: Rc::clone(state),
+            state: Arc::clone(state),
             paths,
             labels: HashMap::new(),
         };
@@ -81,7 +82,7 @@ impl Router {
         }
         for served in state.versions.iter() {
             for endpoint in endpoints::available(served, state.environment) {
-                let target = Target::Endpoint(endpoint, endpoints::handler(endpoint));
+                let target = Target::Endpoint(endpoint);
                 routes.add(served, endpoint.method(), endpoint.path(), target);
             }
             for document in OpenApiDocument::ALL {
@@ -141,18 +142,10 @@ impl Router {
         access_log::set_pattern(&request, Rc::clone(pattern));
         let ids = PathIds::from_path_parameters(|name| found.params.get(name));
         let (mut response, endpoint) = match *target {
-            Target::Endpoint(endpoint, handler) => {
-                let api_route = Route {
-                    served,
-                    endpoint,
-                    handler,
-                };
-                (
-                    api_route
-                        .dispatch(Rc::clone(&self.state), request.clone(), ids, payload)
-                        .await,
-                    Some(endpoint),
-                )
+            Target::Endpoint(endpoint) => {
+                let (state, target) = (Arc::clone(&self.state), (*served, endpoint));
+                let answer = dispatch::answer(state, target, request.clone(), ids, payload);
+                (answer.await, Some(endpoint))
             }
             Target::OpenApi(document) => {
                 let response = match self.state.page_rate_limit.count(&request) {
@@ -191,7 +184,7 @@ impl Router {
         );
         let deprecation = self.deprecation(first.served);
         let endpoints = found.iter().filter_map(|(_, route)| match route.target {
-            Target::Endpoint(endpoint, _) => Some(endpoint),
+            Target::Endpoint(endpoint) => Some(endpoint),
             Target::OpenApi(_) => None,
         });
         deprecation.write(

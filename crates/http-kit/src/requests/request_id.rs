@@ -1,10 +1,11 @@
 //! Identifiers of requests: for the log, for the history of records, and for the client.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use actix_web::http::header::{HeaderMap, HeaderName};
-use storage::identifiers::Identifiers;
+use data_encoding::HEXLOWER;
+use ring::error::Unspecified;
+use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::task::futures::TaskLocalFuture;
 
 /// The header with the identifier of the request. It is in every reply, and a client may send it to
@@ -14,8 +15,8 @@ pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_LENGTH: usize = 64;
 /// The text in the log if no identifier is known.
 const NONE: &str = "-";
-/// How many identifiers are drawn at once.
-const DRAWN_AT_ONCE: usize = 64;
+/// The random bytes of an identifier that the server makes.
+const RANDOM_BYTES: usize = 12;
 
 /// The identifier of a request. Cheap to clone.
 pub type RequestId = Arc<str>;
@@ -23,11 +24,6 @@ pub type RequestId = Arc<str>;
 tokio::task_local! {
     /// The request that the present task answers.
     static CURRENT: RequestId;
-}
-
-thread_local! {
-    /// Identifiers that were drawn in advance and not used yet. They need not be secret.
-    static DRAWN: RefCell<Option<Identifiers>> = const { RefCell::new(None) };
 }
 
 /// The identifier that the client sent, if it is well formed, else a new one.
@@ -40,18 +36,11 @@ pub fn choose(headers: &HeaderMap) -> RequestId {
     if is_well_formed(sent) {
         return sent.into();
     }
-    drawn().map_or_else(|| NONE.into(), RequestId::from)
-}
-
-/// A new identifier; `None` if the operating system gives no randomness.
-fn drawn() -> Option<String> {
-    DRAWN.with_borrow_mut(|drawn| {
-        if let Some(next) = drawn.as_ref().and_then(Identifiers::next) {
-            return Some(next);
-        }
-        let more = Identifiers::draw(DRAWN_AT_ONCE).ok()?;
-        drawn.insert(more).next()
-    })
+    let mut random = [0; RANDOM_BYTES];
+    match SystemRandom::new().fill(&mut random) {
+        Ok(()) => HEXLOWER.encode(&random).into(),
+        Err(Unspecified) => NONE.into(),
+    }
 }
 
 /// Whether an identifier has the form that a client can choose.
@@ -89,10 +78,8 @@ mod tests {
 
     #[test]
     fn identifiers_that_are_made_differ() {
-        let made: HashSet<_> = (0..3 * DRAWN_AT_ONCE)
-            .map(|_| choose(&HeaderMap::new()))
-            .collect();
-        assert_eq!(made.len(), 3 * DRAWN_AT_ONCE);
+        let made: HashSet<_> = (0..100).map(|_| choose(&HeaderMap::new())).collect();
+        assert_eq!(made.len(), 100);
     }
 
     #[actix_web::test]

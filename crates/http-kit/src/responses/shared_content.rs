@@ -84,7 +84,7 @@ impl SharedContent {
 
     /// The reply to a request for this content, with these headers and the entity tag. It has no
     /// body if the client has the content already. Otherwise the body is the plain form, and
-    /// [`crate::responses::response_stream`] replaces it by the compressed one for a client that
+    /// [`crate::responses::sending`] replaces it by the compressed one for a client that
     /// accepts gzip.
     #[must_use]
     pub fn response(&self, request: &HttpRequest, headers: &[(HeaderName, &str)]) -> HttpResponse {

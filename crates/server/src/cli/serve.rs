@@ -7,25 +7,26 @@ pub(super) mod settings;
 
 use std::net::TcpListener;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::rt;
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
 use gateway::admission::Admission;
+use gateway::long_polls::LongPolls;
 use gateway::recording::recorder::{Recorder, RecorderOptions};
+use gateway::request::authentication::AuthenticationError;
 use gateway::request::idempotency_key::KeyDigests;
 use gateway::state::GatewayState;
 use http_kit::connections::Limits;
 use http_kit::cursor::CursorKey;
 use http_kit::error_chain::Causes;
-use http_kit::limits::long_poll::LongPolls;
 use http_kit::limits::rate_limit::RateLimit;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::metrics;
+use metrics_exporter_prometheus::{BuildError, PrometheusHandle};
 use registry::simulated;
 use settings_pages::SettingsPages;
+use storage::accounts::mails::MailKind;
 use storage::base::token::Environment;
 use storage::error::StorageError;
 use storage::maintenance::served_addresses::ServedAddresses;
@@ -228,7 +229,7 @@ impl Serve {
         let service = self.bounds.service()?;
         let operator = self.operator_listener()?;
         // Metrics are collected from here on, if operators can read them.
-        let metrics = operator.is_some().then(metrics::collect).transpose()?;
+        let metrics = operator.is_some().then(collect_metrics).transpose()?;
         let (store, environment) = self.database.create(self.bounds.store())?;
         if server_lock::has_another_server(&self.database.database_url)? {
             log::warn!(
@@ -243,7 +244,6 @@ impl Serve {
         self.prepare(&store, environment)?;
         large_blocks::keep_large_blocks();
         let listener = startup::listen(&self.listen, "--listen")?;
-        let placement = self.settings.placement(environment);
         let issuer = self
             .openid
             .issuer(environment, self.settings.are_served(environment))?;
@@ -255,12 +255,12 @@ impl Serve {
             log::info!("mails enabled");
         }
         let sends_mail = mail_server.is_some();
-        let settings_listener = placement.listen()?;
+        let with_sign_in =
+            |pages: SettingsPages| pages.with_issuer(issuer.clone()).with_mail(sends_mail);
         let settings = self
             .settings
-            .organisation_pages(&placement)
-            .with_issuer(issuer.clone())
-            .with_mail(sends_mail);
+            .organisation_pages(environment)
+            .map(with_sign_in);
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() {
             "https"
@@ -268,15 +268,11 @@ impl Serve {
             "http"
         };
         let base = format!("{scheme}://{address}");
-        let mut settings_address = address;
-        if let Some(listener) = &settings_listener {
-            settings_address = listener.local_addr().map_err(CommandError::Server)?;
-            log::info!("listening for settings pages on {scheme}://{settings_address}");
-        }
-        let settings_site = self.settings.site(startup::site(scheme, settings_address));
+        let settings_site = self.settings.site(startup::site(scheme, address));
         let operator_pages = self
             .settings
-            .on_operator_listener(&placement, &settings_site);
+            .on_operator_listener(environment, &settings_site)
+            .map(with_sign_in);
         let operator_site = match &operator {
             // The operator listener has no TLS.
             Some(listener) => Some(startup::site(
@@ -287,7 +283,7 @@ impl Serve {
         };
         let served =
             self.settings
-                .served_addresses(&placement, &settings_site, operator_site, sends_mail);
+                .served_addresses(environment, &settings_site, operator_site, sends_mail);
         let mailer = mail_server.map(|server| {
             let sites = LinkSites {
                 organisations: served.settings.clone(),
@@ -307,11 +303,7 @@ impl Serve {
         let state = AppState::new(store, environment, recorder);
         let gateway = state.gateway.with_versions(versions, lists);
         let state = AppState { gateway, ..state };
-        let settings_with_api = placement.is_with_api().then(|| settings.clone());
-        let state = AppState {
-            settings_site: served.settings.as_deref().map(Arc::from),
-            ..self.app_state(state, service.limits, settings_with_api)?
-        };
+        let state = self.app_state(state, service.limits, settings)?;
         let introduction = if self.demo {
             let api_site = startup::site(scheme, address);
             let sites = DemoSites {
@@ -334,13 +326,13 @@ impl Serve {
         let (shutdown_timeouts, readiness) =
             (self.bounds.shutdown_timeouts(), Readiness::default());
         let operator = operator.zip(metrics).map(|(listener, metrics)| {
-            metrics::start(state.gateway.versions);
+            let reasons = AuthenticationError::ALL.map(AuthenticationError::name);
+            let mail_kinds = MailKind::ALL.map(MailKind::name);
+            metrics::start(state.gateway.versions, &reasons, &mail_kinds);
             metrics::tokens_expiring(expiring_tokens);
             let answering = OperatorListener::new(&state, readiness.clone(), metrics);
             let answering = match operator_pages {
-                Some(pages) => {
-                    answering.with_pages(&state, pages.with_issuer(issuer).with_mail(sends_mail))
-                }
+                Some(pages) => answering.with_pages(&state, pages),
                 None => answering,
             };
             (listener, answering)
@@ -357,31 +349,13 @@ impl Serve {
                 }
                 None => None,
             };
-            let settings = match settings_listener {
-                Some(listener) => {
-                    let server = service.settings_server(state.clone(), settings, listener);
-                    let server = server.map_err(CommandError::Server)?;
-                    let handle = server.handle();
-                    rt::spawn(server);
-                    Some(handle)
-                }
-                None => None,
-            };
             let server = service
                 .server(state.clone(), listener)
                 .map_err(CommandError::Server)?;
             if let Some(introduction) = introduction {
                 output::line(introduction)?;
             }
-            let served = shutdown::run(
-                server,
-                settings,
-                signals,
-                readiness,
-                shutdown_timeouts,
-                &state,
-            )
-            .await;
+            let served = shutdown::run(server, signals, readiness, shutdown_timeouts, &state).await;
             // The operator listener stops last, so that operators can follow the shutdown.
             if let Some(operator) = operator {
                 operator.stop(true).await;
@@ -454,6 +428,13 @@ fn record_served_addresses(store: &Store, served: &ServedAddresses) {
             Causes(&error)
         );
     }
+}
+
+/// Installs the recorder of metrics, also for those of the database.
+fn collect_metrics() -> Result<PrometheusHandle, BuildError> {
+    let handle = metrics::collect(&database::metrics::BUCKETS)?;
+    database::metrics::describe();
+    Ok(handle)
 }
 
 /// Starts the background tasks, which run until the server stops.

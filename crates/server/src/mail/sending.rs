@@ -89,12 +89,12 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
     let mail = match claim {
         Claim::Send(mail) => mail,
         Claim::NotNeeded => {
-            metrics::mails(kind, MailOutcome::NotNeeded).increment(1);
+            metrics::mails(kind.name(), MailOutcome::NotNeeded).increment(1);
             return Ok(());
         }
         Claim::GivenUp => {
             log::warn!("mail {id} ({name}) given up: too old");
-            metrics::mails(kind, MailOutcome::GivenUp).increment(1);
+            metrics::mails(kind.name(), MailOutcome::GivenUp).increment(1);
             return Ok(());
         }
     };
@@ -104,12 +104,12 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
         Ok(()) => {
             store.write(move |session| session.finish_mail(id)).await?;
             log::info!("mail {id} ({name}) sent");
-            metrics::mails(kind, MailOutcome::Sent).increment(1);
+            metrics::mails(kind.name(), MailOutcome::Sent).increment(1);
         }
         Err(SendError::Unusable) => {
             store.write(move |session| session.remove_mail(id)).await?;
             log::warn!("mail {id} ({name}) given up: {}", SendError::Unusable);
-            metrics::mails(kind, MailOutcome::GivenUp).increment(1);
+            metrics::mails(kind.name(), MailOutcome::GivenUp).increment(1);
         }
         Err(error) => {
             let pause = store
@@ -118,7 +118,7 @@ async fn process(store: &Store, mailer: &Mailer, claimed: ClaimedMail) -> Result
             log::warn!(
                 "mail {id} ({name}) not sent in attempt {attempt}; next attempt in {pause} s: {error}"
             );
-            metrics::mails(kind, MailOutcome::Failed).increment(1);
+            metrics::mails(kind.name(), MailOutcome::Failed).increment(1);
         }
     }
     Ok(())

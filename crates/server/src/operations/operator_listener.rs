@@ -18,14 +18,15 @@ use actix_web::middleware::{Condition, Next, from_fn};
 use actix_web::web::ServiceConfig;
 use actix_web::{App, Error, HttpResponse, HttpServer, rt, web};
 use docs_pages::{ListenerPages, with_error_pages};
-use gateway::error::{ApiError, Missing, no_memory};
+use gateway::access_log;
+use gateway::error::{ApiError, Missing, no_permit};
 use gateway::routes::{home, read_only};
 use gateway::state::GatewayState;
 use http_kit::error_chain::Causes;
 use http_kit::metrics::requests::RequestMetrics;
 use http_kit::requests::client_address::ListenerAddress;
-use http_kit::responses::response_stream::ResponseSender;
-use http_kit::{access_log, logging, metrics, paths};
+use http_kit::responses::sending::ReplySender;
+use http_kit::{logging, metrics, paths};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
 use settings_pages::{Audience, SettingsPages};
@@ -91,10 +92,10 @@ impl OperatorListener {
                 .with_audience(Audience::Operators)
                 .with_trusted_proxies(state.gateway.proxies.clone()),
         );
-        // Replies to operators do not use the memory budget of replies to clients.
-        let response_sender = ResponseSender::new(no_memory);
+        // Replies to operators do not use the permits of replies to clients.
+        let reply_sender = ReplySender::new(no_permit);
         let gateway = GatewayState {
-            response_sender,
+            reply_sender,
             ..state.gateway.clone()
         };
         Self {
@@ -172,7 +173,7 @@ impl OperatorListener {
         config.service(read_only("/health/writable", writable));
         if let Some(state) = &self.pages {
             let state = state.clone();
-            let response_sender = state.gateway.response_sender.clone();
+            let reply_sender = state.gateway.reply_sender.clone();
             config.app_data(Rc::new(RequestMetrics::new(state.gateway.versions)));
             config.service(home(paths::SETTINGS));
             let is_page = |path: &str| {
@@ -183,7 +184,7 @@ impl OperatorListener {
             let pages = web::scope("")
                 .guard(fn_guard(move |request| is_page(request.head().uri.path())))
                 .wrap(from_fn(move |request, next| {
-                    response_sender.clone().send(request, next)
+                    reply_sender.clone().send(request, next)
                 }))
                 .wrap(from_fn(access_log::log))
                 .configure(move |config| configure_operator_pages(config, &state));

@@ -86,22 +86,19 @@ impl StopSignals {
     }
 }
 
-/// Runs the server, and the server of the settings pages if they have one, until a signal has
-/// stopped them.
+/// Runs the server until a signal has stopped it.
 ///
 /// # Errors
 ///
 /// When the server fails.
 pub async fn run(
     server: Server,
-    settings: Option<ServerHandle>,
     mut signals: StopSignals,
     readiness: Readiness,
     shutdown_timeouts: ShutdownTimeouts,
     state: &AppState,
 ) -> io::Result<()> {
     let handle = server.handle();
-    let settings_handle = settings.clone();
     let long_polls = state.gateway.long_polls.clone();
     let long_jobs = state.long_jobs.clone();
     rt::spawn(async move {
@@ -115,27 +112,17 @@ pub async fn run(
         readiness.stop();
         long_polls.stop();
         long_jobs.stop();
-        stop(signal, &handle, settings_handle.as_ref(), shutdown_timeouts).await;
+        stop(signal, &handle, shutdown_timeouts).await;
     });
     server.await?;
-    if let Some(settings) = settings {
-        // The settings server may still have requests in flight. If it is stopping already, this
-        // call changes nothing.
-        settings.stop(true).await;
-    }
     finish(state, shutdown_timeouts.drain_time).await;
     log::info!("server stopped");
     Ok(())
 }
 
-/// Stops the servers: after the stop delay they accept no connections, and answer the requests in
+/// Stops the server: after the stop delay it accepts no connections, and answers the requests in
 /// flight.
-async fn stop(
-    signal: StopSignal,
-    handle: &ServerHandle,
-    settings: Option<&ServerHandle>,
-    shutdown_timeouts: ShutdownTimeouts,
-) {
+async fn stop(signal: StopSignal, handle: &ServerHandle, shutdown_timeouts: ShutdownTimeouts) {
     let ShutdownTimeouts {
         stop_delay,
         drain_time,
@@ -147,12 +134,7 @@ async fn stop(
         drain_time.as_secs()
     );
     rt::time::sleep(stop_delay).await;
-    let settings = async {
-        if let Some(settings) = settings {
-            settings.stop(true).await;
-        }
-    };
-    join(settings, handle.stop(true)).await;
+    handle.stop(true).await;
 }
 
 /// Finishes the background work that must be complete before the program ends, within `max_time`.

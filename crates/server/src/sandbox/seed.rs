@@ -4,7 +4,7 @@ use domain::records::organisations::Organisations;
 use domain::{Context, Lists, Trainee};
 use fixtures::TraineeGenerator;
 use storage::base::cause::Cause;
-use storage::error::{JobError, StorageError};
+use storage::error::{DatabaseError, JobError, StorageError};
 use storage::store::Store;
 
 /// The number of trainees written per transaction.
@@ -29,10 +29,16 @@ pub enum SeedError {
     Storage(#[from] StorageError),
 }
 
+impl From<DatabaseError> for SeedError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
 impl JobError for SeedError {
-    fn storage_error(&self) -> Option<&StorageError> {
+    fn database_error(&self) -> Option<&DatabaseError> {
         if let Self::Storage(error) = self {
-            Some(error)
+            error.database_error()
         } else {
             None
         }

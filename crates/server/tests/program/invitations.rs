@@ -2,7 +2,7 @@
 
 use crate::program::support::Workplace;
 use crate::program::support::running::Running;
-use crate::program::users::{ask, browser, sign_in};
+use crate::program::users::{browser, sign_in};
 
 const OF_PROVIDER: [&str; 2] = ["--provider", "10012345"];
 
@@ -86,14 +86,6 @@ fn links_lead_to_where_the_register_was_last_served() {
         sign_in(&browser(), &link);
     }
     stop(server);
-
-    // On a separate listener. The addresses outlive the server.
-    let server = serve(&place, &["--settings", "127.0.0.1:0"]);
-    let (link, _) = invite(&place, &OF_PROVIDER, &[]);
-    assert_ne!(site(&link), server.base);
-    assert_eq!(ask(&browser(), &link, "", None).status, 200);
-    stop(server);
-    assert_eq!(site(&invite(&place, &OF_PROVIDER, &[]).0), site(&link));
 
     // A configured address wins, and that of the command wins over that of the server.
     let server = serve(

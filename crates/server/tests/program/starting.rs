@@ -347,7 +347,7 @@ fn invalid_values_are_rejected_in_command_line_terms() {
     for (arguments, text) in [
         (
             &["serve", "--settings", "yes"][..],
-            "must be on, off, or an address and a port",
+            "possible values: on, off",
         ),
         (
             &["serve", "--settings-url", "register.example"],

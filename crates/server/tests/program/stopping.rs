@@ -2,8 +2,6 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::thread;
-use std::time::Duration;
 
 use super::support::Workplace;
 use super::support::running::{Running, ask, reply, rest};
@@ -43,41 +41,6 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
         server.wait_for("stopped");
         assert_eq!(server.wait().code(), Some(0));
     }
-}
-
-#[test]
-fn in_flight_settings_requests_are_answered_on_shutdown() {
-    let workplace = Workplace::new();
-    let mut server = Running::begin(
-        &workplace,
-        &["--settings", "127.0.0.1:0", "--drain-time", "600"],
-    );
-    let line = server.wait_for("listening for settings pages on http://");
-    let settings = line
-        .split_once("listening for settings pages on http://")
-        .unwrap()
-        .1
-        .trim()
-        .to_owned();
-    server.wait_until_it_listens();
-    let mut stream = TcpStream::connect(settings).unwrap();
-    let head = "POST /settings/sign-in HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\
-                Content-Type: application/x-www-form-urlencoded\r\n\r\n";
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut told = [0; GO_ON.len()];
-    std::io::Read::read_exact(&mut stream, &mut told).unwrap();
-    assert_eq!(str::from_utf8(&told), Ok(GO_ON));
-    server.signal("TERM");
-    server.wait_for("SIGTERM: server stopping");
-    // The listener of the API has nothing to answer and is closed soon.
-    while TcpStream::connect(server.address()).is_ok() {
-        thread::sleep(Duration::from_millis(20));
-    }
-    thread::sleep(Duration::from_millis(500));
-    stream.write_all(b"a=bc").unwrap();
-    let answer = reply(&mut stream);
-    assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
-    assert_eq!(server.wait().code(), Some(0));
 }
 
 #[test]

@@ -1,10 +1,6 @@
 //! The people who sign in to the settings, from the command line to the server, and what is logged
 //! of them.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
-
-use test_support::Process;
 use ureq::Agent;
 use versions::SERVED;
 
@@ -347,106 +343,6 @@ fn link_secret_is_in_no_log_and_no_metric() {
             assert!(!rows.contains(secret), "{table}");
         }
     }
-}
-
-#[test]
-fn the_settings_can_have_a_listener_of_their_own() {
-    let place = Workplace::new();
-    let arguments = [
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--settings",
-        "127.0.0.1:0",
-        "--operator-pages",
-        "settings",
-    ];
-    let mut command = place.command(&arguments, None);
-    command
-        .env("RUST_LOG", "info")
-        .env("REGISTER_REGISTRY", "off")
-        .stderr(Stdio::piped());
-    let mut process = Process::start(&mut command);
-    let mut lines = BufReader::new(process.stderr())
-        .lines()
-        .map_while(Result::ok);
-    let mut address = |words: &str| {
-        lines
-            .find_map(|line| Some(line.split_once(words)?.1.to_owned()))
-            .unwrap()
-    };
-    let (settings, api) = (
-        address("listening for settings pages on http://"),
-        address("listening on http://"),
-    );
-    let (browser, status) = (browser(), |host: &str, path: &str| {
-        ask(&self::browser(), &format!("http://{host}{path}"), "", None).status
-    });
-    assert_eq!(status(&settings, "/settings/sign-in"), 200);
-    assert_eq!(status(&settings, "/docs"), 200);
-    // The API is elsewhere; the pages lead to its descriptions.
-    let newest = SERVED.last().unwrap().label;
-    assert_eq!(status(&settings, &format!("/api/{newest}/info")), 404);
-    for description in [
-        "versions",
-        "openapi.json",
-        "openapi-client.json",
-        "openapi-3.0.json",
-    ] {
-        let path = if description == "versions" {
-            "/api/versions".to_owned()
-        } else {
-            format!("/api/{newest}/{description}")
-        };
-        let [there, here] =
-            [&api, &settings].map(|host| ask(&browser, &format!("http://{host}{path}"), "", None));
-        assert_eq!((there.status, here.status), (200, 200), "{path}");
-        assert!(there.text == here.text && !here.text.is_empty(), "{path}");
-    }
-    assert_eq!(status(&api, "/settings/sign-in"), 404);
-    assert_eq!(status(&api, "/api/versions"), 200);
-    let invite = [
-        "user",
-        "invite",
-        "--operator",
-        "--email",
-        "o@example.com",
-        "--operator-pages-url",
-    ];
-    let link = done(place.run(
-        &[&invite[..], &[&format!("http://{settings}")]].concat(),
-        None,
-    ));
-    let cookie = sign_in(&browser, &link);
-    let home = ask(
-        &browser,
-        &format!("http://{settings}/settings"),
-        &cookie,
-        None,
-    )
-    .text;
-    assert!(home.contains("Organisations"));
-    // The API is elsewhere, so a new token is shown with its paths alone.
-    let send = |path: &str, fields: &str| {
-        let form = format!("form_token={}{fields}", form_token(&home));
-        ask(
-            &browser,
-            &format!("http://{settings}/settings{path}"),
-            &cookie,
-            Some(&form),
-        )
-    };
-    assert_eq!(
-        send("/organisations/add", "&ukprn=10012345&name=Ashdown").status,
-        303
-    );
-    let made = send("/organisations/10012345/tokens", "&name=Records").text;
-    assert!(
-        made.contains("at the API's address") && !made.contains(&format!("{settings}/api")),
-        "{made}"
-    );
-    process.signal("TERM");
-    assert!(process.wait().success());
 }
 
 #[test]

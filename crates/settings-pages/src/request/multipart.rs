@@ -10,7 +10,8 @@ use actix_web::rt::time::timeout;
 use actix_web::web::{Bytes, Payload};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use gateway::error::ApiError;
-use http_kit::requests::body::{BodyError, ClientBodyReader};
+use http_kit::limits::permits::Client;
+use http_kit::requests::body::{BodyError, BodyReader};
 
 use crate::request::context::Route;
 use crate::request::form::Form;
@@ -46,7 +47,7 @@ pub(crate) fn is_multipart(headers: &HeaderMap) -> bool {
 pub(crate) async fn receive(
     headers: &HeaderMap,
     payload: Payload,
-    bodies: &ClientBodyReader<'_>,
+    (bodies, client): (&BodyReader, Client),
     route: &Route,
 ) -> Result<(Form, UploadedFile), PageError> {
     let length = headers
@@ -56,7 +57,7 @@ pub(crate) async fn receive(
         let max = route.max_file_bytes;
         return Err(ApiError::from(BodyError::TooLarge { max }).into());
     }
-    let received = timeout(MAX_TIME, fields(headers, payload, bodies, route)).await;
+    let received = timeout(MAX_TIME, fields(headers, payload, (bodies, client), route)).await;
     received.unwrap_or(Err(ApiError::from(BodyError::TooSlow).into()))
 }
 
@@ -79,7 +80,7 @@ fn limited(payload: Payload) -> impl Stream<Item = Result<Bytes, PayloadError>> 
 async fn fields(
     headers: &HeaderMap,
     payload: Payload,
-    bodies: &ClientBodyReader<'_>,
+    (bodies, client): (&BodyReader, Client),
     route: &Route,
 ) -> Result<(Form, UploadedFile), PageError> {
     let mut multipart = Multipart::new(headers, limited(payload));
@@ -92,7 +93,10 @@ async fn fields(
         };
         let name = field.name().unwrap_or_default().to_owned();
         if name == FILE {
-            file = match bodies.collect(&mut field, route.max_file_bytes).await {
+            file = match bodies
+                .collect(client, &mut field, route.max_file_bytes)
+                .await
+            {
                 Ok(body) if body.is_empty() => UploadedFile::Absent,
                 Ok(body) => UploadedFile::Received(body),
                 // The rest of the field is skipped before the next one.
@@ -100,7 +104,9 @@ async fn fields(
                 Err(error) => return Err(ApiError::from(error).into()),
             };
         } else {
-            let value = bodies.collect(&mut field, route.max_form_bytes).await;
+            let value = bodies
+                .collect(client, &mut field, route.max_form_bytes)
+                .await;
             let value = value.map_err(ApiError::from)?;
             fields.insert(name, String::from_utf8_lossy(&value).into_owned());
         }

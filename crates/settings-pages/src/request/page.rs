@@ -15,7 +15,7 @@ use http_kit::paths;
 use http_kit::responses::page::{Keep, page};
 use storage::accounts::users::{Secret, SignedIn};
 use storage::base::token::Environment;
-use storage::error::{JobError, Refusal, StorageError};
+use storage::error::{DatabaseError, JobError, Refusal, StorageError};
 use storage::session::Provider;
 
 use crate::request::cookies::CookieName;
@@ -416,10 +416,16 @@ impl From<Refusal> for PageError {
     }
 }
 
+impl From<DatabaseError> for PageError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
 impl JobError for PageError {
-    fn storage_error(&self) -> Option<&StorageError> {
+    fn database_error(&self) -> Option<&DatabaseError> {
         if let Self::Storage(error) = self {
-            Some(error)
+            error.database_error()
         } else {
             None
         }

@@ -9,10 +9,10 @@ use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse, rt};
 use gateway::error::ApiError;
 use gateway::state::GatewayState;
-use http_kit::limits::memory_budget::BudgetOwner;
+use http_kit::connections;
+use http_kit::limits::permits::Client;
 use http_kit::requests::client_address;
 use http_kit::requests::request_id::{self, RequestId};
-use http_kit::responses::response_stream::Source;
 use storage::accounts::users::{SecretDigest, SignedIn};
 use storage::base::cause::Cause;
 use storage::base::token::Environment;
@@ -76,11 +76,9 @@ pub(crate) async fn answer(
     let signs_in = matches!(answered, Ok(Reply::SignedIn(_)));
     let mut response = match answered.and_then(Reply::response) {
         Ok(mut response) => {
-            // Other handlers run only for signed-in users.
-            if route.access() != Access::Public {
-                response
-                    .extensions_mut()
-                    .insert(Source::AuthenticatedRequest);
+            if let Some(session) = SecretCookie::from_request(&request, CookieName::Session) {
+                let client = settings.client(&session.digest());
+                response.extensions_mut().insert(client);
             }
             response
         }
@@ -139,21 +137,17 @@ async fn receive(
             .count(request)
             .map_err(ApiError::from_address_quota)?;
     }
-    if let Err(refused) = admit(state, settings, route, request) {
-        state.bodies.discard(request.headers(), payload).await;
-        return Err(refused);
-    }
-    let owner = match known {
-        Some(session) => BudgetOwner::Session(session.clone()),
-        None => settings.by_address.budget_owner(request),
-    };
+    admit(state, settings, route, request)?;
+    let client = known.map_or(Client::Unknown, |session| settings.client(session));
     let (form, file) = if route.max_file_bytes > 0 && multipart::is_multipart(request.headers()) {
-        let bodies = state.bodies.for_upload(owner);
-        multipart::receive(request.headers(), payload, &bodies, route).await?
+        if client != Client::Unknown {
+            connections::expect_large_body(request);
+        }
+        multipart::receive(request.headers(), payload, (&state.bodies, client), route).await?
     } else if route.has_form() {
-        let bodies = state.bodies.for_client(owner);
-        let body = bodies
-            .receive(request.headers(), payload, route.max_form_bytes)
+        let body = state
+            .bodies
+            .receive(client, request, payload, route.max_form_bytes)
             .await
             .map_err(ApiError::from)?;
         (Form::read(&body), UploadedFile::Absent)

@@ -23,7 +23,7 @@ use http_kit::error_chain::Causes;
 use http_kit::limits::long_jobs::{LongJob, LongJobs};
 use http_kit::requests::request_id;
 use storage::accounts::uploads::{UploadLease, UploadResult, UploadRowKind, UploadStage};
-use storage::error::{JobError, StorageError};
+use storage::error::{DatabaseError, JobError, StorageError};
 use storage::session::Session;
 use trainee_file::{FileFault, Row};
 
@@ -90,7 +90,7 @@ pub(crate) async fn start(state: &GatewayState, jobs: &LongJobs, order: WorkOrde
     let Some(job) = jobs.begin_upload().await else {
         return;
     };
-    let state = state.clone();
+    let state = Arc::new(state.clone());
     System::current().arbiter().spawn_fn(move || {
         let name = format!("upload-{}", order.upload.id).into();
         rt::spawn(request_id::under(name, async move {
@@ -102,7 +102,7 @@ pub(crate) async fn start(state: &GatewayState, jobs: &LongJobs, order: WorkOrde
     });
 }
 
-async fn run(state: GatewayState, order: WorkOrder, job: LongJob) -> Result<(), WorkEnd> {
+async fn run(state: Arc<GatewayState>, order: WorkOrder, job: LongJob) -> Result<(), WorkEnd> {
     let (by, id) = (order.user.uploader, order.upload.id);
     let taken = state
         .store
@@ -149,13 +149,19 @@ async fn open_file(state: &GatewayState, order: &WorkOrder) -> Result<OpenedFile
     Ok(read.await.ok_or(WorkEnd::Stopping)??)
 }
 
+impl From<DatabaseError> for WorkEnd {
+    fn from(error: DatabaseError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
 impl JobError for WorkEnd {
-    fn storage_error(&self) -> Option<&StorageError> {
+    fn database_error(&self) -> Option<&DatabaseError> {
         if let Self::Request(error) = self {
-            return error.storage_error();
+            return error.database_error();
         }
         if let Self::Storage(error) = self {
-            return Some(error);
+            return error.database_error();
         }
         None
     }
@@ -166,7 +172,7 @@ type RowResult = Result<UploadResult, WorkEnd>;
 
 /// The work on the rows of one upload.
 struct Work {
-    state: GatewayState,
+    state: Arc<GatewayState>,
     order: WorkOrder,
     file: OpenedFile,
     job: LongJob,

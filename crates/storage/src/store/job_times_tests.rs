@@ -9,7 +9,7 @@ use test_support::Kind;
 
 use crate::error::{DatabaseError, Refusal, StorageError};
 use crate::session::Session;
-use crate::store::{Store, StoreOptions};
+use crate::store::{Store, StoreOptions, WriteScope};
 use crate::testing::{Register, block_on};
 
 /// Runs jobs like a request does, and returns their times.
@@ -32,7 +32,7 @@ fn every_kind_of_job_is_timed() {
         times_of(store.look_up(list_twice)),
         times_of(store.read(list_twice)),
         times_of(store.write(list_twice)),
-        times_of(store.write_records(0, list_twice)),
+        times_of(store.write_in(WriteScope::Provider(0), list_twice)),
     ];
     for times in jobs {
         assert_eq!((times.statements, times.runs), (2, 1), "{jobs:?}");

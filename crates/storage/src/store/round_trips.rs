@@ -1,7 +1,7 @@
 //! Tests of the number of round trips to PostgreSQL that each kind of job takes with prepared
 //! statements.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use database::connection::{Access, DatabaseConnection};
 use diesel::prelude::*;
 use domain::listing::{Listing, Order};
@@ -75,8 +75,9 @@ impl Measured {
         let mut before = 0;
         for run in 0..3 {
             before = round_trips_of_connection(&connection);
-            let mut job = in_session(|session| job(session, run));
-            take_job_error(store.database.run_on(&mut connection, access, &mut job)).unwrap();
+            store
+                .run_on(&mut connection, access, |session| job(session, run))
+                .unwrap();
         }
         round_trips_of_connection(&connection) - before
     }

@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use test_support::{Database, Kind};
 
 use super::*;
+use crate::error::DatabaseError;
 use crate::schema::providers;
 use crate::testing::{Register, UKPRN, block_on};
 

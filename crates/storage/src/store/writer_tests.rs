@@ -23,7 +23,7 @@ use crate::base::cause::Cause;
 use crate::error::{DatabaseError, Refusal, StorageError};
 use crate::schema::providers;
 use crate::session::Session;
-use crate::store::{Queue, Store, StoreOptions, WriterStats};
+use crate::store::{Queue, Store, StoreOptions, WriteScope, WriterStats};
 use crate::testing::{Queued, Register, UKPRN, block_on};
 
 type Answer<T> = Result<T, StorageError>;
@@ -75,7 +75,7 @@ fn queue_for<T: Send + 'static>(
     job: impl FnMut(&mut Session<'_>) -> Answer<T> + Send + 'static,
 ) -> Queued<Answer<T>> {
     let store = store.clone();
-    Queued::new(async move { store.write_records(provider, job).await })
+    Queued::new(async move { store.write_in(WriteScope::Provider(provider), job).await })
 }
 
 fn add(number: usize) -> impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static {
@@ -151,7 +151,11 @@ fn waiting_jobs_are_counted_and_refused_jobs_are_not() {
         .map(|number| queue(&register.store, add(number)))
         .collect();
     assert!(matches!(
-        block_on(register.store.write_records(PROVIDER, add(4))),
+        block_on(
+            register
+                .store
+                .write_in(WriteScope::Provider(PROVIDER), add(4))
+        ),
         Err(StorageError::Database(DatabaseError::QueueFull))
     ));
     assert_eq!(
@@ -200,7 +204,8 @@ fn every_concurrent_writer_is_acknowledged_and_kept() {
             let store = register.store.clone();
             std::thread::spawn(move || {
                 (0..25).all(|at| {
-                    block_on(store.write_records(PROVIDER, add(thread * 25 + at))).is_ok()
+                    block_on(store.write_in(WriteScope::Provider(PROVIDER), add(thread * 25 + at)))
+                        .is_ok()
                 })
             })
         })
@@ -488,7 +493,7 @@ fn writers_of_other_providers_run_at_the_same_time() {
     let hold = Hold::new(&register.store);
     // The jobs of the first provider run, and a job that changes no records.
     block_on(register.store.write(add(1))).unwrap();
-    block_on(register.store.write_records(1, add(2))).unwrap();
+    block_on(register.store.write_in(WriteScope::Provider(1), add(2))).unwrap();
     assert_eq!(kept(&register), [1, 2]);
     hold.release().unwrap();
 }

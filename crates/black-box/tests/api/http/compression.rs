@@ -1,10 +1,9 @@
 //! Replies that are sent compressed, and requests that are not read compressed (contract, section
 //! 6.8).
 
-use actix_web::http::StatusCode;
 use adapter_kit::Endpoint;
 use domain::{Placement, PlacementField, TraineeField as F};
-use gateway::response::ApiResponse;
+use http_kit::limits::permits::Client;
 use http_kit::responses::compression::{decompress, gzip_thoroughly};
 use serde_json::{Value, json};
 use versions::SERVED;
@@ -288,48 +287,29 @@ fn body_with_a_content_encoding_is_refused() {
 }
 
 #[test]
-fn request_is_rolled_back_without_memory_for_its_reply() {
+fn write_without_a_permit_for_its_reply_is_rolled_back() {
     every_version(|api| {
-        let response_sender = api.register.response_sender();
-        // Large replies that the client does not read.
-        let large =
-            || ApiResponse::new(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
-        let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();
-        assert!((16..=64).contains(&unread.len()), "{}", unread.len());
-        let placement = record::<Placement>(
-            api.version,
-            &[(PlacementField::name, &"Elmfield School ".repeat(15))],
-        );
+        let permits = api.register.reply_sender().permits;
+        let clients = (100..104).map(|id| Client::Known { kind: "token", id });
+        let held: Vec<_> = clients
+            .flat_map(|client| std::iter::from_fn(move || Some(client)).take(4))
+            .map(|client| permits.try_acquire(client).unwrap())
+            .collect();
+        let placement =
+            record::<Placement>(api.version, &[(PlacementField::name, &"\"".repeat(250))]);
         let example = api.example().with(F::placements, vec![placement; 100]);
         let refused = api.send("POST", "/trainees", example.clone());
         refused.error(503, "ServiceUnavailable");
         assert_eq!(refused.header("retry-after"), Some("1"));
-        api.get("/trainees").error(404, "NotFound");
-        // What is small finds a place at all times.
+        // A list waits for a permit, and a small reply needs none.
+        api.get("/trainees").error(503, "ServiceUnavailable");
         let small = api.create(api.example().with(F::last_name, "Small")).path();
         api.get(&small).is(200);
-        drop(unread);
+        drop(held);
+        assert_eq!(
+            api.get("/trainees").is(200).data().as_array().map(Vec::len),
+            Some(1)
+        );
         api.send("POST", "/trainees", example).is(201);
     });
-}
-
-#[test]
-fn pages_and_authenticated_replies_have_separate_memory_budgets() {
-    let register = Register::start();
-    let response_sender = register.response_sender();
-    let large =
-        || ApiResponse::new(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
-    let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();
-    let newest = SERVED.last().unwrap().label;
-    let form = format!(
-        "from={newest}&to={newest}&kind=detect&body=%7B%22a%22%3A%22{}%22%7D",
-        "x".repeat(100_000)
-    );
-    let page = register
-        .request("POST", "/docs/migrate")
-        .bytes(form)
-        .page()
-        .is(200);
-    assert!(page.text.len() > 100_000, "{}", page.text.len());
-    drop(unread);
 }

@@ -11,7 +11,7 @@ use domain::TraineeField;
 use gateway::admission::Admission;
 use http_kit::limits::rate_limit::RateLimit;
 use storage::error::StorageError;
-use storage::store::StoreOptions;
+use storage::store::{StoreOptions, WriteScope};
 use versions::SERVED;
 
 use crate::api::support::{Api, Register, Response, Setup};
@@ -378,7 +378,7 @@ fn full_queue_is_answered_at_once_with_a_retry_time() {
     thread::scope(|scope| {
         let (at, store) = (Arc::clone(&release), register.store());
         scope.spawn(move || {
-            let hold = store.write_records::<_, StorageError>(1, move |_| {
+            let hold = store.write_in::<_, StorageError>(WriteScope::Provider(1), move |_| {
                 held.send(()).unwrap();
                 at.wait();
                 Ok(())

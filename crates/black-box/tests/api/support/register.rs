@@ -18,7 +18,7 @@ use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::long_jobs::LongJobs;
 use http_kit::limits::rate_limit::LimitClock;
 use http_kit::requests::client_address::TrustedProxies;
-use http_kit::responses::response_stream::ResponseSender;
+use http_kit::responses::sending::ReplySender;
 use server::app_state::AppState;
 use settings_pages::Audience;
 use settings_pages::signing_in::openid::Issuer;
@@ -340,8 +340,8 @@ impl Register {
     }
 
     /// Where replies are sent.
-    pub(crate) fn response_sender(&self) -> ResponseSender {
-        self.served.gateway.response_sender.clone()
+    pub(crate) fn reply_sender(&self) -> ReplySender {
+        self.served.gateway.reply_sender.clone()
     }
 
     /// How many translations run at once.

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use actix_web::HttpRequest;
 
-use crate::limits::memory_budget::BudgetOwner;
 use crate::limits::rate_limit::{KeyedRateLimiter, LimitClock, QuotaExceeded, RateLimit};
 use crate::requests::client_address::TrustedProxies;
 
@@ -69,12 +68,6 @@ impl AddressRateLimit {
     /// remembered.
     pub fn count(&self, request: &HttpRequest) -> Result<(), QuotaExceeded> {
         self.count_address(self.proxies.client_address(request))
-    }
-
-    /// The owner of memory that is held for a client without a valid token or session.
-    #[must_use]
-    pub fn budget_owner(&self, request: &HttpRequest) -> BudgetOwner {
-        BudgetOwner::Address(network(self.proxies.client_address(request)))
     }
 
     /// Counts a request of this address. Always `Ok` without a limit.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::Endpoint;
-use http_kit::requests::authentication::AuthenticationError;
+use gateway::request::authentication::AuthenticationError;
 use http_kit::requests::methods::{METHODS, OTHER_METHOD};
 use serde_json::json;
 use storage::accounts::mails::MailKind;

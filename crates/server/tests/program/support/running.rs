@@ -1,6 +1,6 @@
 //! A server that a test talks to byte by byte, and tells things by signals.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
 use std::process::{ChildStderr, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -155,20 +155,4 @@ pub(crate) fn rest(stream: &mut TcpStream) -> String {
         Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}"),
     }
     String::from_utf8(rest).unwrap()
-}
-
-/// Sends the text, byte by byte and again and again, until the server closes the connection, which
-/// it must.
-pub(crate) fn trickle(stream: &TcpStream, text: &str) {
-    let mut reader = stream.try_clone().unwrap();
-    std::thread::scope(|scope| {
-        let closed = scope.spawn(move || rest(&mut reader));
-        let mut bytes = text.bytes().cycle();
-        while !closed.is_finished() {
-            // The reader is gone if sending fails.
-            let _ = { stream }.write_all(&[bytes.next().unwrap()]);
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        closed.join().unwrap();
-    });
 }

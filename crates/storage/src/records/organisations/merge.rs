@@ -22,7 +22,7 @@ use crate::error::StorageError;
 use crate::records::organisations::{PartnerRow, SchoolRow};
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
-use crate::store::Store;
+use crate::store::{Store, WriteScope};
 
 /// The number of organisations written in one transaction.
 const BATCH: usize = 500;
@@ -418,7 +418,9 @@ impl<'a, O: Organisation> Merge<'a, O> {
                 let update = move |session: &mut Session<'_>| {
                     O::update_records(session, &due, provider, after, by.as_deref())
                 };
-                after = self.store.write_records_blocking(provider, update)?;
+                after = self
+                    .store
+                    .write_blocking_in(WriteScope::Provider(provider), update)?;
                 if after.is_none() {
                     break;
                 }

@@ -2,7 +2,7 @@
 //! token, its status, and the time of its jobs in the store. Never a name, an address or the text
 //! of a token.
 //!
-//! This middleware wraps all routes. The names of the metrics are in [`crate::metrics`].
+//! This middleware wraps all routes. The names of the metrics are in `http_kit::metrics`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,15 +14,14 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
-use database::jobs::job_times::{RequestTimes, timed};
 use log::kv::Value;
 use log::{Level, Record};
-use storage::session::ValidToken;
+use storage::store::{RequestTimes, timed};
 
-use crate::metrics::requests::{Outcome, Passing, RequestMetrics};
-use crate::requests::methods::method_name;
-use crate::requests::request_id::{self, RequestId};
-use crate::requests::traceparent;
+use http_kit::metrics::requests::{Outcome, Passing, RequestMetrics};
+use http_kit::requests::methods::method_name;
+use http_kit::requests::request_id::{self, RequestId};
+use http_kit::requests::traceparent;
 
 /// Answers the request and records it.
 ///
@@ -56,9 +55,9 @@ pub async fn log(
 }
 
 /// Records the number of the valid token of the request, if it has one.
-pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
+pub fn identify(request: &HttpRequest, token: Option<i64>) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
-        observed.token.set(token.map(|token| token.id));
+        observed.token.set(token);
     }
 }
 
@@ -141,8 +140,11 @@ impl Answering {
             self.write_line(pattern.as_deref(), duration);
         }
         if let Some(metrics) = &self.metrics {
-            // A wait that the client asked for would distort the measured durations.
-            let measured = (!self.observed.waited.get()).then_some(duration);
+            // A wait that the client asked for would distort the measured durations, and a request
+            // that its client has given up has no reply.
+            let is_answered = matches!(self.outcome, Outcome::Answered(_));
+            let measured = is_answered && !self.observed.waited.get();
+            let measured = measured.then_some(duration);
             metrics.end(pattern.as_deref(), self.method, self.outcome, measured);
         }
     }
@@ -225,7 +227,7 @@ mod tests {
     use metrics_exporter_prometheus::PrometheusBuilder;
 
     use super::*;
-    use crate::paths;
+    use http_kit::paths;
 
     #[test]
     fn a_request_that_is_given_up_is_counted_as_such() {
