@@ -43,6 +43,7 @@ pub(crate) async fn answer(
         let token = authenticate(&state, &request)?;
         let admitted = state.admission.admit(&state.store, &request, token).await?;
         let token = admitted.token.clone();
+        access_log::identify(&request, Some(admitted.valid.id));
         let extract = ApiRequest::extract(&request, requested, admitted, ids, payload, &state);
         let api_request = Arc::new(extract.await);
         let outcome = call(&api_request).await;
@@ -110,9 +111,6 @@ async fn call(request: &Arc<ApiRequest>) -> Outcome {
             outcome = run(request).await;
         }
         outcome.waited = Some(poll.longest_wait());
-    }
-    if let (Identity::Token(token), Some(found)) = (&request.identity, outcome.observation.token) {
-        state.admission.remember(token, found);
     }
     outcome.warnings.extend(request.parameter_warnings());
     outcome

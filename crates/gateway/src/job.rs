@@ -35,7 +35,14 @@ pub(crate) async fn run(request: &Arc<ApiRequest>) -> Outcome {
         let permits = &state.reply_sender.permits;
         match permits.acquire(request.client, PERMIT_WAIT).await {
             Some(permit) => Some(permit),
-            None => return Outcome::refused(NoPermit.into(), request.token),
+            None => {
+                let remaining = request.remaining;
+                let refused = Outcome::refused(NoPermit.into(), request.token);
+                return Outcome {
+                    remaining,
+                    ..refused
+                };
+            }
         }
     } else {
         None
@@ -70,6 +77,9 @@ pub(crate) async fn run(request: &Arc<ApiRequest>) -> Outcome {
             token.clone(),
             request_id::for_the_log(),
         ));
+    }
+    if let (Identity::Token(token), Some(found)) = (&request.identity, observation.token) {
+        state.admission.remember(token, found);
     }
     let token = observation.token.or(request.token);
     let mut outcome = Outcome::new(

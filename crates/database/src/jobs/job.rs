@@ -94,7 +94,9 @@ where
     fn run(&mut self, transaction: &mut Transaction<'_>) -> JobOutcome {
         self.progress = Progress::Running;
         self.timer.begin_run();
-        let answer = self.timer.run(transaction, &mut self.function);
+        let before = transaction.connection.statements();
+        let answer = (self.function)(transaction);
+        self.timer.count_run(transaction.connection, before);
         let outcome = match &answer {
             Ok(_) => JobOutcome::Keep,
             Err(error) if error.database_error().is_some() => JobOutcome::Fail,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::futures::TaskLocalFuture;
 
-use crate::jobs::transaction::Transaction;
+use crate::connection::DatabaseConnection;
 
 /// The total times of the jobs of one request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,17 +64,10 @@ impl JobTimer {
         self.is_running = true;
     }
 
-    /// Calls the job, and counts one run and its statements.
-    pub(crate) fn run<T>(
-        &mut self,
-        transaction: &mut Transaction<'_>,
-        job: impl FnOnce(&mut Transaction<'_>) -> T,
-    ) -> T {
+    /// Counts one run of the job, and the statements of its connection since `before`.
+    pub(crate) fn count_run(&mut self, connection: &mut DatabaseConnection, before: u64) {
         self.times.runs += 1;
-        let before = transaction.connection.statements();
-        let answer = job(transaction);
-        self.times.statements += transaction.connection.statements().saturating_sub(before);
-        answer
+        self.times.statements += connection.statements().saturating_sub(before);
     }
 
     /// Ends the running time, or a wait without result. From now on the job waits again.

@@ -93,7 +93,12 @@ impl LookUps {
         let mut timer = JobTimer::start();
         timer.begin_run();
         let begun = Instant::now();
-        let mut timed_job = |transaction: &mut Transaction<'_>| timer.run(transaction, &mut *job);
+        let mut timed_job = |transaction: &mut Transaction<'_>| {
+            let before = transaction.connection.statements();
+            let answer = job(transaction);
+            timer.count_run(transaction.connection, before);
+            answer
+        };
         let answer = catch_unwind(AssertUnwindSafe(|| {
             self.run_in_transaction(connection, memory, &mut timed_job)
         }));

@@ -129,7 +129,7 @@ impl JobPool {
     pub(crate) async fn run<T, E>(
         self: Arc<Self>,
         access: Access,
-        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -137,40 +137,7 @@ impl JobPool {
     {
         let deadline = self.deadline();
         let _admitted = self.admit()?;
-        Arc::clone(&self)
-            .run_admitted(deadline, access, job, JobTimer::start())
-            .await
-    }
-
-    /// The deadline of a job that begins now; `None` on SQLite.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.limits.map(|limits| Instant::now() + limits.job)
-    }
-
-    /// Admits a job to the queue.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError::QueueFull`].
-    pub(crate) fn admit(&self) -> Result<SemaphorePermit<'_>, DatabaseError> {
-        self.admitted
-            .try_acquire()
-            .map_err(|_| DatabaseError::QueueFull)
-    }
-
-    /// Like [`JobPool::run`], for an admitted job. Releases the permit during the pause before
-    /// another run.
-    pub(crate) async fn run_admitted<T, E>(
-        self: Arc<Self>,
-        deadline: Option<Instant>,
-        access: Access,
-        mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-        mut timer: JobTimer,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: JobError,
-    {
+        let mut timer = JobTimer::start();
         let mut runs = RerunBudget::new(deadline);
         loop {
             let permit = self.acquire(deadline).await.inspect_err(|_| {
@@ -198,6 +165,22 @@ impl JobPool {
             };
             sleep(pause).await;
         }
+    }
+
+    /// The deadline of a job that begins now; `None` on SQLite.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.limits.map(|limits| Instant::now() + limits.job)
+    }
+
+    /// Admits a job to the queue.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::QueueFull`].
+    pub(crate) fn admit(&self) -> Result<SemaphorePermit<'_>, DatabaseError> {
+        self.admitted
+            .try_acquire()
+            .map_err(|_| DatabaseError::QueueFull)
     }
 
     /// Waits for a permit to run a job.
@@ -274,7 +257,12 @@ impl JobPool {
         let begun = Instant::now();
         timer.begin_run();
         connection.set_deadline(deadline.map(|deadline| deadline.min(begun + READ_TIME)));
-        let mut timed_job = |transaction: &mut Transaction<'_>| timer.run(transaction, &mut *job);
+        let mut timed_job = |transaction: &mut Transaction<'_>| {
+            let before = transaction.connection.statements();
+            let answer = job(transaction);
+            timer.count_run(transaction.connection, before);
+            answer
+        };
         let answer = catch_unwind(AssertUnwindSafe(|| {
             self.run_job(connection, access, &mut timed_job)
         }));

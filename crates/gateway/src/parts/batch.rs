@@ -72,23 +72,27 @@ async fn handle(
         return Err(ApiError::SignedOut);
     };
     observation.token = authenticate(state, token).await?;
+    if let Some(found) = observation.token {
+        state.admission.remember(token, found);
+    }
     query::require_known(request.refused_parameters()).map_err(ApiError::Filters)?;
     let (body, items) = request.batch_items()?;
+    // Acquired before the batch is counted and its first item is carried out.
+    let permits = &state.reply_sender.batches;
+    let permit = permits.acquire(request.client, PERMIT_WAIT).await;
+    let permit = permit.ok_or(NoPermit)?;
     let requests = u32::try_from(items.len().div_ceil(PARTS_PER_REQUEST)).unwrap_or(u32::MAX);
     // If the batch is refused, the error contains the rest of the limit.
     *remaining = state
         .admission
         .count_batch(token, remaining.take(), requests)?;
-    // Acquired before the first item is carried out.
-    let permits = &state.reply_sender.permits;
-    let permit = permits.acquire(request.client, PERMIT_WAIT).await;
     let batch = Batch {
         request,
         sender: observation
             .token
             .map(|token| (token.provider_id, Sender::Token(token.id))),
         body,
-        permit: permit.ok_or(NoPermit)?,
+        permit,
     };
     batch.handle_items(items, &mut observation.names).await
 }

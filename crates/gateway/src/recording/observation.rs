@@ -90,12 +90,14 @@ impl Observer {
         }))
     }
 
-    /// Records a body and the names of other versions in it.
+    /// Records a body and the names of other versions in it. A write with a large body is not
+    /// checked, because it would wait in memory.
     pub fn read(&self, body: &Body, names: &[&'static str]) {
         let mut observation = self.0.borrow_mut();
         observation.names = names.to_vec();
-        if let Some(write) = &mut observation.write {
-            write.body = body.clone();
+        match (&mut observation.write, body.to_keep()) {
+            (Some(write), Some(kept)) => write.body = kept,
+            (write, _) => *write = None,
         }
     }
 

@@ -52,7 +52,7 @@ const SMALL_BODY_BYTES: usize = 16_384;
 /// The most large bodies at once.
 const LARGE_BODIES: usize = 32;
 /// The most uploaded files at once, which may be larger than bodies of requests.
-const UPLOADS: usize = 4;
+const UPLOADS: usize = 8;
 /// The subtypes of `application/` for bodies with one JSON value per line.
 const JSON_LINES: [&str; 3] = ["x-ndjson", "ndjson", "jsonl"];
 
@@ -209,7 +209,11 @@ impl<'a> PartialBody<'a> {
                 return Err(BodyError::TooLarge { max: self.max });
             }
             if received > self.bytes.capacity() {
-                let doubled = (2 * self.bytes.capacity()).min(self.max);
+                let most = match received <= SMALL_BODY_BYTES {
+                    true => self.max.min(SMALL_BODY_BYTES),
+                    false => self.max,
+                };
+                let doubled = (2 * self.bytes.capacity()).min(most);
                 self.reserve(received.max(doubled))?;
             }
             self.bytes.extend_from_slice(&chunk);
@@ -233,6 +237,16 @@ impl<'a> PartialBody<'a> {
 }
 
 impl Body {
+    /// The body without its permit, to be kept after the reply; `None` if it is large.
+    #[must_use]
+    pub fn to_keep(&self) -> Option<Self> {
+        let permit = None;
+        (self.len() <= SMALL_BODY_BYTES).then(|| Self {
+            bytes: self.bytes.clone(),
+            permit,
+        })
+    }
+
     /// A body with bytes taken from this one. It shares the permit of the whole body.
     #[must_use]
     pub fn part(&self, bytes: Vec<u8>) -> Self {

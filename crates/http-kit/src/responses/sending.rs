@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use actix_web::body::{BodySize, MessageBody, to_bytes};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -43,6 +44,9 @@ const LARGE_REPLIES: usize = 16;
 /// thread would take longer.
 const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 
+/// How long the taking of a reply counts as progress.
+const LONGEST_REPLY: Duration = Duration::from_secs(120);
+
 /// Error: there is no permit for another large reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no room for another large reply")]
@@ -56,6 +60,8 @@ pub struct NoPermit;
 pub struct ReplySender {
     /// The permits of large replies.
     pub permits: Permits,
+    /// The permits of batches, which hold them while their items are carried out.
+    pub batches: Permits,
     compressor: Compressor,
     /// Makes the reply of a server that has no permit left.
     busy: fn() -> HttpResponse,
@@ -67,6 +73,7 @@ impl ReplySender {
     pub fn new(busy: fn() -> HttpResponse) -> Self {
         Self {
             permits: Permits::new(LARGE_REPLIES),
+            batches: Permits::new(LARGE_REPLIES),
             compressor: Compressor::default(),
             busy,
         }
@@ -88,12 +95,16 @@ impl ReplySender {
         if let Some(connection) = &connection {
             connection.begin(Wait::Answer);
         }
-        let response = next.call(request).await?;
+        let answered = next.call(request).await;
         if let Some(connection) = &connection {
             connection.begin(Wait::Reply);
-            if may_be_large && !response.status().is_success() {
-                connection.discard_large_body();
-            }
+        }
+        let response = answered?;
+        if let Some(connection) = &connection
+            && may_be_large
+            && is_unread(response.status())
+        {
+            connection.discard_large_body();
         }
         let (request, response) = response.into_parts();
         let response = self.prepare(response, accepts_gzip).await?;
@@ -101,6 +112,7 @@ impl ReplySender {
             rest,
             permit,
             connection,
+            begun: Instant::now(),
         });
         Ok(ServiceResponse::new(request, response))
     }
@@ -189,6 +201,7 @@ pub struct Pieces {
     rest: Bytes,
     permit: Option<Permit>,
     connection: Option<Rc<Connection>>,
+    begun: Instant,
 }
 
 impl MessageBody for Pieces {
@@ -202,7 +215,9 @@ impl MessageBody for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Infallible>>> {
-        if let Some(connection) = &self.connection {
+        if let Some(connection) = &self.connection
+            && self.begun.elapsed() < LONGEST_REPLY
+        {
             connection.begin(Wait::Reply);
         }
         if self.rest.is_empty() {
@@ -225,6 +240,14 @@ impl Drop for Pieces {
             connection.begin(Wait::Request);
         }
     }
+}
+
+/// Whether a reply with this status usually comes before the body of the request is read.
+fn is_unread(status: StatusCode) -> bool {
+    matches!(
+        status.as_u16(),
+        401 | 404 | 405 | 410 | 413 | 415 | 429 | 503
+    )
 }
 
 /// Whether the reply may be compressed for a client that accepts it. A page that was made for one
@@ -307,7 +330,8 @@ mod tests {
         let mut pieces = pin!(Pieces {
             rest,
             permit,
-            connection: None
+            connection: None,
+            begun: Instant::now()
         });
         let mut received = Vec::new();
         while let Some(Ok(piece)) = poll_fn(|context| pieces.as_mut().poll_next(context)).await {
