@@ -353,17 +353,16 @@ impl<S: SessionKind> Database<S> {
     ) -> Result<T, E> {
         let mut job = in_session::<S, _, _>(job);
         let mut locked = LockedProviders::new(self.positions, self.clock.clone());
-        let mut run = |transaction: &mut Transaction<'_>| {
-            let connection = &mut *transaction.connection;
-            let mut own = Transaction::new(connection, access, transaction.time);
-            if access == Access::Write {
-                own = own.with_locked(&mut locked);
-            }
-            let answer = job(&mut own)?;
-            locked.store(transaction.connection)?;
+        let (time, depth) = self.pool.begin_job(connection, access)?;
+        let mut transaction = Transaction::new(connection, access, time);
+        if access == Access::Write {
+            transaction = transaction.with_locked(&mut locked);
+        }
+        let answer = job(&mut transaction).and_then(|answer| {
+            locked.store(connection)?;
             Ok(answer)
-        };
-        self.pool.run_job(connection, access, &mut run)
+        });
+        self.pool.end_job(connection, access, depth, answer)
     }
 }
 

@@ -5,8 +5,7 @@
 //! Without such a page, and for forms that were sent to it, it shows a form with a choice of
 //! versions. Bodies are neither logged nor stored.
 
-use actix_web::http::ConnectionType;
-use actix_web::http::header::{CACHE_CONTROL, CONNECTION, HeaderName, LOCATION};
+use actix_web::http::header::{CACHE_CONTROL, LOCATION};
 use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::{self, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -333,14 +332,7 @@ fn refusal(failure: ApiError, form_page: FormPage) -> HttpResponse {
         html(&Migrate::new(form, form_page.versions, None)),
     );
     // Headers about retries and remaining requests.
-    for (name, value) in &reply.headers {
-        if name == CONNECTION.as_str() {
-            let head = response.head_mut();
-            head.set_connection_type(ConnectionType::Close);
-        } else if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
-            response.headers_mut().append(name, value);
-        }
-    }
+    reply.add_headers_to(&mut response);
     response
 }
 

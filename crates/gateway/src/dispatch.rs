@@ -103,9 +103,9 @@ async fn call(request: &Arc<ApiRequest>) -> Outcome {
             .as_ref()
             .is_ok_and(|reply| !reply.has_changes)
     };
-    if let (Some(wait), Identity::Token(token)) = (request.wait, &request.identity)
+    if let (Some(wait), Identity::Token { digest, .. }) = (request.wait, &request.identity)
         && has_no_changes(&outcome)
-        && let Some(poll) = state.long_polls.begin(token, wait)
+        && let Some(poll) = state.long_polls.begin(digest, wait)
     {
         while has_no_changes(&outcome) && poll.wait().await {
             outcome = run(request).await;

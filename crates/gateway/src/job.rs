@@ -33,11 +33,11 @@ pub(crate) async fn run(request: &Arc<ApiRequest>) -> Outcome {
     let handler = endpoints::handler(endpoint);
     let permit = if handler.access == Access::List {
         let permits = &state.reply_sender.permits;
-        match permits.acquire(request.client, PERMIT_WAIT).await {
+        match permits.acquire(request.client(), PERMIT_WAIT).await {
             Some(permit) => Some(permit),
             None => {
                 let remaining = request.remaining;
-                let refused = Outcome::refused(NoPermit.into(), request.token);
+                let refused = Outcome::refused(NoPermit.into(), request.identity.token());
                 return Outcome {
                     remaining,
                     ..refused
@@ -62,7 +62,8 @@ pub(crate) async fn run(request: &Arc<ApiRequest>) -> Outcome {
         JobMode::LookUp => state.store.look_up(job).await,
         JobMode::DryRun | JobMode::Read => state.store.read(job).await,
         JobMode::Write => {
-            let scope = WriteScope::Provider(request.provider_id);
+            let (provider_id, _) = request.identity.recorded();
+            let scope = WriteScope::Provider(provider_id);
             state.store.write_in(scope, job).await
         }
     };
@@ -71,17 +72,17 @@ pub(crate) async fn run(request: &Arc<ApiRequest>) -> Outcome {
         observation,
         use_is_due,
     } = done.unwrap_or_else(|failed| failed);
-    if let (true, Identity::Token(token)) = (use_is_due, &request.identity) {
+    if let (true, Identity::Token { digest, .. }) = (use_is_due, &request.identity) {
         actix_web::rt::spawn(record_token_use(
             state.store.clone(),
-            token.clone(),
+            digest.clone(),
             request_id::for_the_log(),
         ));
     }
-    if let (Identity::Token(token), Some(found)) = (&request.identity, observation.token) {
-        state.admission.remember(token, found);
+    if let (Identity::Token { digest, .. }, Some(found)) = (&request.identity, observation.token) {
+        state.admission.remember(digest, found);
     }
-    let token = observation.token.or(request.token);
+    let token = observation.token.or(request.identity.token());
     let mut outcome = Outcome::new(
         result,
         RequestObservation {
@@ -90,9 +91,7 @@ pub(crate) async fn run(request: &Arc<ApiRequest>) -> Outcome {
         },
     );
     outcome.remaining = request.remaining;
-    if let Identity::User(user) = &request.identity {
-        outcome.sender = Some(user.recorded());
-    }
+    outcome.sender = Some(request.identity.recorded());
     outcome
 }
 
@@ -138,7 +137,7 @@ impl RequestJob {
     fn run(&self, session: &mut Session<'_>) -> Result<JobOutput, JobOutput> {
         let user = match &self.request.identity {
             Identity::User(user) => Some(user.authenticate(session)?),
-            Identity::Token(_) => None,
+            Identity::Token { .. } => None,
         };
         let Some(mut opened) = self.open(session, user.as_ref())? else {
             return Err(self.refuse(session).into());
@@ -189,19 +188,19 @@ impl RequestJob {
         let reads_by_key = matches!(self.mode, JobMode::LookUp | JobMode::Write);
         Ok(match &self.request.identity {
             Identity::User(_) => user.and_then(|user| session.open_to_upload(user, cause)),
-            Identity::Token(token) if reads_by_key && !trainee_id.is_empty() => {
-                session.authenticate_for_trainee(token, cause, trainee_id)?
+            Identity::Token { digest, .. } if reads_by_key && !trainee_id.is_empty() => {
+                session.authenticate_for_trainee(digest, cause, trainee_id)?
             }
-            Identity::Token(token) => session.authenticate(token, cause)?,
+            Identity::Token { digest, .. } => session.authenticate(digest, cause)?,
         })
     }
 
     /// The error of a sender that may not use the records.
     fn refuse(&self, session: &mut Session<'_>) -> ApiError {
-        let Identity::Token(token) = &self.request.identity else {
+        let Identity::Token { digest, .. } = &self.request.identity else {
             return ApiError::SignedOut;
         };
-        match session.refusal_of(token) {
+        match session.refusal_of(digest) {
             Ok(refusal) => ApiError::Unauthorized(AuthenticationError::Refused(refusal)),
             Err(error) => error.into(),
         }
@@ -228,21 +227,17 @@ impl RequestJob {
 
     /// Adds the permit for a large reply. Without one the changes are undone.
     fn with_permit(&self, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
-        let ApiRequest {
-            client, is_part, ..
-        } = *self.request;
+        let (request, bytes) = (&*self.request, reply.body.len());
         // A part has the permit of the whole.
-        let is_small = reply.body.len() <= SMALL_REPLY_BYTES;
-        if is_part || is_small || reply.shared.is_some() {
+        if request.is_part || bytes <= SMALL_REPLY_BYTES || reply.shared.is_some() {
             return Ok(reply);
         }
         let permit = match &self.permit {
             Some(permit) => Some(permit.clone()),
-            None => self
-                .request
-                .state
-                .reply_sender
-                .permit_for(client, reply.body.len())?,
+            None => {
+                let sender = &request.state.reply_sender;
+                sender.permit_for(request.client(), bytes)?
+            }
         };
         Ok(ApiResponse { permit, ..reply })
     }

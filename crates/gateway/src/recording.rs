@@ -70,31 +70,35 @@ impl RequestResult {
         (endpoint, validates_only): (Endpoint, bool),
         result: Result<&ApiResponse, &ApiError>,
     ) -> Self {
-        let registers = endpoint == Endpoint::CreateTrainee;
-        let (mut problems, mut problems_left_out) = (Vec::new(), 0);
-        let record = match result {
-            Err(error) => {
-                (problems, problems_left_out) = recorded_problems(error, served, lists);
-                let is_duplicate = matches!(error, ApiError::Duplicate { .. });
-                Some(if is_duplicate && registers {
-                    RecordResult::AlreadyRegistered
-                } else {
-                    RecordResult::Refused
-                })
-            }
-            // The items of a batch have their own results.
-            Ok(_) if !endpoint.row().writes() || endpoint.row().is_batch() => None,
-            Ok(_) if validates_only => Some(RecordResult::Checked),
-            Ok(reply) if is_replayed(reply) => Some(RecordResult::Repeated),
-            Ok(_) if registers => Some(RecordResult::Registered),
-            Ok(_) => Some(RecordResult::Changed),
+        let (problems, problems_left_out) = match result {
+            Ok(_) => (Vec::new(), 0),
+            Err(error) => recorded_problems(error, served, lists),
         };
         Self {
-            record,
+            record: record_result(endpoint, validates_only, result),
             problems,
             problems_left_out,
             is_rate_limited: matches!(result, Err(ApiError::TooManyRequests { .. })),
         }
+    }
+}
+
+/// The result of a request for a record; `None` if the request is not one for a record.
+pub(crate) fn record_result(
+    endpoint: Endpoint,
+    validates_only: bool,
+    result: Result<&ApiResponse, &ApiError>,
+) -> Option<RecordResult> {
+    let registers = endpoint == Endpoint::CreateTrainee;
+    match result {
+        Err(ApiError::Duplicate { .. }) if registers => Some(RecordResult::AlreadyRegistered),
+        Err(_) => Some(RecordResult::Refused),
+        // The items of a batch have their own results.
+        Ok(_) if !endpoint.row().writes() || endpoint.row().is_batch() => None,
+        Ok(_) if validates_only => Some(RecordResult::Checked),
+        Ok(reply) if is_replayed(reply) => Some(RecordResult::Repeated),
+        Ok(_) if registers => Some(RecordResult::Registered),
+        Ok(_) => Some(RecordResult::Changed),
     }
 }
 
@@ -106,10 +110,6 @@ pub(crate) fn record(
     reply: &ApiResponse,
 ) {
     let is_refused = reply.status.as_u16() >= StatusCode::BAD_REQUEST.as_u16();
-    // An accepted request can still be refused when there is no memory for its reply.
-    if is_refused && !result.record.is_some_and(RecordResult::is_refused) {
-        result.record = Some(RecordResult::Refused);
-    }
     if is_refused && result.problems.is_empty() {
         let message = reply.message.clone();
         result.problems.extend(message.map(whole_problem));

@@ -31,7 +31,6 @@ use http_kit::responses::etag::{self, Comparison, are_quoted, is_among};
 use storage::base::cause::Cause;
 use storage::identifiers::Identifiers;
 use storage::records::positions::Standing;
-use storage::session::ValidToken;
 
 use crate::admission::{Admitted, client_of_token};
 use crate::error::{ApiError, ErrorForm, PreconditionError};
@@ -89,12 +88,6 @@ pub struct ApiRequest {
     pub endpoint: Endpoint,
     /// The form of problems in the reply.
     pub form: ErrorForm,
-    /// The provider whose records the request may change.
-    pub provider_id: i64,
-    /// The token when it was admitted; `None` for a part.
-    pub token: Option<ValidToken>,
-    /// The client whose permits the request takes.
-    pub client: Client,
     /// The rest of the rate limit after the request was admitted, if it has a limit.
     pub remaining: Option<RemainingQuota>,
     /// How the items of a batch are written.
@@ -136,8 +129,6 @@ impl ApiRequest {
         Self {
             wait: preferences.wait,
             ids,
-            token: Some(admitted.valid),
-            client,
             remaining: admitted.remaining,
             form: requested.form,
             batch_form: batch_form(headers),
@@ -153,9 +144,11 @@ impl ApiRequest {
             ..Self::part(
                 state,
                 requested.served,
-                Identity::Token(admitted.token),
+                Identity::Token {
+                    digest: admitted.token,
+                    admitted: admitted.valid,
+                },
                 endpoint,
-                admitted.valid.provider_id,
                 body,
             )
         }
@@ -165,6 +158,13 @@ impl ApiRequest {
     #[must_use]
     pub fn handled_endpoint(&self) -> Endpoint {
         self.endpoint.row().batch_of().unwrap_or(self.endpoint)
+    }
+
+    /// The client whose permits the request takes.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        let token = self.identity.token();
+        token.map_or(Client::Unknown, client_of_token)
     }
 
     /// Whether the request is a batch.
@@ -206,7 +206,6 @@ impl ApiRequest {
                 self.served,
                 identity,
                 self.endpoint,
-                self.provider_id,
                 Ok(batch.part(body)),
             )
         }
@@ -227,7 +226,6 @@ impl ApiRequest {
         let key = row
             .idempotency_key
             .map(|key| Key::new(&key, &HttpMethod::POST, &path, &row.body, digests));
-        let provider_id = user.uploader.provider_id();
         let (identity, body) = (Identity::User(user), Body::default().part(row.body));
         Some(Self {
             ids: PathIds {
@@ -238,7 +236,7 @@ impl ApiRequest {
             idempotency_key: Ok(key),
             validates_only: row.validates_only,
             unknown: UnknownNames::Reject,
-            ..Self::part(state, served, identity, row.endpoint, provider_id, Ok(body))
+            ..Self::part(state, served, identity, row.endpoint, Ok(body))
         })
     }
 
@@ -248,7 +246,6 @@ impl ApiRequest {
         served: &'static Served,
         identity: Identity,
         endpoint: Endpoint,
-        provider_id: i64,
         body: Result<Body, BodyError>,
     ) -> Self {
         Self {
@@ -258,9 +255,6 @@ impl ApiRequest {
             identity,
             endpoint,
             form: ErrorForm::List,
-            provider_id,
-            token: None,
-            client: Client::Unknown,
             remaining: None,
             batch_form: BatchForm::Array,
             is_part: true,

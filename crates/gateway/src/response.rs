@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use actix_web::HttpResponse;
-use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
-    WARNING, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
 };
+use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::web::Bytes;
 use adapter_kit::problems::{UNKNOWN, warning};
 use adapter_kit::view::{View, write_list};
@@ -327,8 +327,31 @@ fn push_member(body: &mut Vec<u8>, name: &str) {
     body.extend_from_slice(b"\":");
 }
 
+impl ApiResponse {
+    /// Adds the headers of this reply to a response, such as a page for the same error.
+    pub fn add_headers_to(&self, response: &mut HttpResponse) {
+        for (name, value) in &self.headers {
+            if name == CONNECTION.as_str() {
+                let head = response.head_mut();
+                head.set_connection_type(ConnectionType::Close);
+                continue;
+            }
+            let (Ok(header), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) else {
+                log::error!("header {name} not sent: it is not valid");
+                continue;
+            };
+            // These two replace a default; all others may occur several times.
+            if [CACHE_CONTROL, CONTENT_TYPE].contains(&header) {
+                response.headers_mut().insert(header, value);
+            } else {
+                response.headers_mut().append(header, value);
+            }
+        }
+    }
+}
+
 impl From<ApiResponse> for HttpResponse {
-    fn from(reply: ApiResponse) -> Self {
+    fn from(mut reply: ApiResponse) -> Self {
         let mut response = Self::build(reply.status);
         if reply.status != StatusCode::NOT_MODIFIED {
             response.insert_header((CONTENT_TYPE, HeaderValue::from_static(JSON)));
@@ -342,22 +365,14 @@ impl From<ApiResponse> for HttpResponse {
             ))
             .insert_header((REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
             .insert_header((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
-        // Two headers replace the defaults set above; all others may occur several times.
-        for (name, value) in &reply.headers {
-            if name == CONNECTION.as_str() {
-                response.force_close();
-            } else if [CACHE_CONTROL.as_str(), CONTENT_TYPE.as_str()].contains(&name.as_ref()) {
-                response.insert_header((name.as_ref(), value.as_str()));
-            } else {
-                response.append_header((name.as_ref(), value.as_str()));
-            }
-        }
-        if let Some(content) = reply.shared {
+        if let Some(content) = reply.shared.take() {
             response.extensions_mut().insert(content);
         }
-        if let Some(permit) = reply.permit {
+        if let Some(permit) = reply.permit.take() {
             response.extensions_mut().insert(permit);
         }
-        response.body(reply.body)
+        let mut response = response.body(std::mem::take(&mut reply.body));
+        reply.add_headers_to(&mut response);
+        response
     }
 }

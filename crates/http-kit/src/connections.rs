@@ -93,16 +93,36 @@ pub(crate) struct Connection {
     wait: Cell<Wait>,
     since: Cell<Instant>,
     has_large_buffer: Cell<bool>,
+    /// Whether the request may have a large body that was not read to its end.
+    has_unread_body: Cell<bool>,
     discarded: RefCell<Option<SemaphorePermit<'static>>>,
 }
 
 impl Connection {
-    /// Notes what the connection waits for from now on, or that it has made progress.
-    pub(crate) fn begin(&self, wait: Wait) {
-        if wait == Wait::Answer && self.has_large_buffer.replace(false) {
+    /// Notes that a request begins, which may have a large body.
+    pub(crate) fn begin_request(&self, may_be_large: bool) {
+        if self.has_large_buffer.replace(false) {
             set_receive_buffer(&self.socket, RECEIVE_BUFFER_BYTES);
             self.discarded.replace(None);
         }
+        self.has_unread_body.set(may_be_large);
+        self.begin(Wait::Answer);
+    }
+
+    /// Notes that the reply begins. The library drops what still comes of the body of the request,
+    /// so that the client receives the reply. A large one needs a permit to come fast.
+    pub(crate) fn begin_reply(&self) {
+        self.begin(Wait::Reply);
+        if self.has_unread_body.get()
+            && let Ok(permit) = DISCARDED.try_acquire()
+        {
+            self.discarded.replace(Some(permit));
+            self.expect_large_body();
+        }
+    }
+
+    /// Notes what the connection waits for from now on, or that it has made progress.
+    pub(crate) fn begin(&self, wait: Wait) {
         self.wait.set(wait);
         self.since.set(Instant::now());
     }
@@ -111,15 +131,6 @@ impl Connection {
     fn expect_large_body(&self) {
         if !self.has_large_buffer.replace(true) {
             set_receive_buffer(&self.socket, LARGE_RECEIVE_BUFFER_BYTES);
-        }
-    }
-
-    /// Notes that a large body was refused. The library drops what still comes of it, so that the
-    /// client receives the reply.
-    pub(crate) fn discard_large_body(&self) {
-        if let Ok(permit) = DISCARDED.try_acquire() {
-            self.discarded.replace(Some(permit));
-            self.expect_large_body();
         }
     }
 
@@ -152,6 +163,7 @@ pub fn watch(limits: Limits) -> impl Fn(&dyn Any, &mut Extensions) + Clone + Sen
                     wait: Cell::new(Wait::Request),
                     since: Cell::new(Instant::now()),
                     has_large_buffer: Cell::default(),
+                    has_unread_body: Cell::default(),
                     discarded: RefCell::default(),
                 });
                 rt::spawn(end_when_overdue(Rc::downgrade(&connection)));
@@ -170,6 +182,13 @@ pub fn watch(limits: Limits) -> impl Fn(&dyn Any, &mut Extensions) + Clone + Sen
 pub fn expect_large_body(request: &HttpRequest) {
     if let Some(connection) = request.conn_data::<Rc<Connection>>() {
         connection.expect_large_body();
+    }
+}
+
+/// Notes that the body of the request was read to its end.
+pub fn end_body(request: &HttpRequest) {
+    if let Some(connection) = request.conn_data::<Rc<Connection>>() {
+        connection.has_unread_body.set(false);
     }
 }
 

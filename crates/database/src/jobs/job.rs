@@ -94,9 +94,7 @@ where
     fn run(&mut self, transaction: &mut Transaction<'_>) -> JobOutcome {
         self.progress = Progress::Running;
         self.timer.begin_run();
-        let before = transaction.connection.statements();
-        let answer = (self.function)(transaction);
-        self.timer.count_run(transaction.connection, before);
+        let answer = self.timer.timed(&mut self.function)(transaction);
         let outcome = match &answer {
             Ok(_) => JobOutcome::Keep,
             Err(error) if error.database_error().is_some() => JobOutcome::Fail,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::futures::TaskLocalFuture;
 
-use crate::connection::DatabaseConnection;
+use crate::jobs::transaction::Transaction;
 
 /// The total times of the jobs of one request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,10 +64,19 @@ impl JobTimer {
         self.is_running = true;
     }
 
-    /// Counts one run of the job, and the statements of its connection since `before`.
-    pub(crate) fn count_run(&mut self, connection: &mut DatabaseConnection, before: u64) {
-        self.times.runs += 1;
-        self.times.statements += connection.statements().saturating_sub(before);
+    /// The job, which counts its runs and its statements.
+    pub(crate) fn timed<T>(
+        &mut self,
+        mut job: impl FnMut(&mut Transaction<'_>) -> T,
+    ) -> impl FnMut(&mut Transaction<'_>) -> T {
+        move |transaction| {
+            let before = transaction.connection.statements();
+            let answer = job(transaction);
+            let statements = transaction.connection.statements().saturating_sub(before);
+            self.times.statements += statements;
+            self.times.runs += 1;
+            answer
+        }
     }
 
     /// Ends the running time, or a wait without result. From now on the job waits again.

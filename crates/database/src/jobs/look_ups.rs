@@ -93,15 +93,11 @@ impl LookUps {
         let mut timer = JobTimer::start();
         timer.begin_run();
         let begun = Instant::now();
-        let mut timed_job = |transaction: &mut Transaction<'_>| {
-            let before = transaction.connection.statements();
-            let answer = job(transaction);
-            timer.count_run(transaction.connection, before);
-            answer
-        };
+        let mut timed_job = timer.timed(&mut *job);
         let answer = catch_unwind(AssertUnwindSafe(|| {
             self.run_in_transaction(connection, memory, &mut timed_job)
         }));
+        drop(timed_job);
         self.metrics.job_ended(Access::LookUp, begun);
         let (answer, is_usable) =
             answer.unwrap_or_else(|_| (Err(DatabaseError::JobPanicked.into()), false));

@@ -257,15 +257,13 @@ impl JobPool {
         let begun = Instant::now();
         timer.begin_run();
         connection.set_deadline(deadline.map(|deadline| deadline.min(begun + READ_TIME)));
-        let mut timed_job = |transaction: &mut Transaction<'_>| {
-            let before = transaction.connection.statements();
-            let answer = job(transaction);
-            timer.count_run(transaction.connection, before);
-            answer
-        };
+        let mut timed_job = timer.timed(&mut *job);
         let answer = catch_unwind(AssertUnwindSafe(|| {
-            self.run_job(connection, access, &mut timed_job)
+            let (time, depth) = self.begin_job(connection, access)?;
+            let answer = timed_job(&mut Transaction::new(connection, access, time));
+            self.end_job(connection, access, depth, answer)
         }));
+        drop(timed_job);
         self.metrics.job_ended(access, begun);
         let answer = answer.unwrap_or_else(|_| {
             // A panic leaves the transaction in an unknown state, so the pool must drop the
@@ -314,20 +312,28 @@ impl JobPool {
             .map_err(DatabaseError::Unavailable)
     }
 
-    /// Runs a job alone in a transaction.
-    pub(crate) fn run_job<T, E>(
+    /// Begins the transaction of one job. Returns the time of the job and the depth of its
+    /// transaction.
+    pub(crate) fn begin_job(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
-        job: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(JobTime, u32), DatabaseError> {
+        connection.begin(access)?;
+        Ok((JobTime::new(self.clock.now()), connection.depth_of(access)))
+    }
+
+    /// Ends the transaction of one job with this answer.
+    pub(crate) fn end_job<T, E>(
+        &self,
+        connection: &mut DatabaseConnection,
+        access: Access,
+        depth: u32,
+        answer: Result<T, E>,
     ) -> Result<T, E>
     where
         E: JobError,
     {
-        connection.begin(access).map_err(DatabaseError::from)?;
-        let time = JobTime::new(self.clock.now());
-        let depth = connection.depth_of(access);
-        let answer = job(&mut Transaction::new(connection, access, time));
         if answer.is_ok() {
             self.end(connection, access, depth, 1)?;
         } else {

@@ -19,7 +19,6 @@ use http_kit::requests::body::Body;
 use http_kit::requests::request_id;
 use http_kit::responses::sending::NoPermit;
 use storage::base::cause::Cause;
-use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
 use storage::session::{Session, ValidToken};
 
@@ -48,7 +47,7 @@ const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has 
 /// items counts once.
 pub(crate) async fn call_items(request: &ApiRequest) -> Outcome {
     let mut observation = RequestObservation {
-        token: request.token,
+        token: request.identity.token(),
         ..RequestObservation::default()
     };
     let mut remaining = request.remaining;
@@ -68,7 +67,7 @@ async fn handle(
     remaining: &mut Option<RemainingQuota>,
 ) -> Result<ApiResponse, ApiError> {
     let state = &request.state;
-    let Identity::Token(token) = &request.identity else {
+    let Identity::Token { digest: token, .. } = &request.identity else {
         return Err(ApiError::SignedOut);
     };
     observation.token = authenticate(state, token).await?;
@@ -79,7 +78,7 @@ async fn handle(
     let (body, items) = request.batch_items()?;
     // Acquired before the batch is counted and its first item is carried out.
     let permits = &state.reply_sender.batches;
-    let permit = permits.acquire(request.client, PERMIT_WAIT).await;
+    let permit = permits.acquire(request.client(), PERMIT_WAIT).await;
     let permit = permit.ok_or(NoPermit)?;
     let requests = u32::try_from(items.len().div_ceil(PARTS_PER_REQUEST)).unwrap_or(u32::MAX);
     // If the batch is refused, the error contains the rest of the limit.
@@ -88,9 +87,6 @@ async fn handle(
         .count_batch(token, remaining.take(), requests)?;
     let batch = Batch {
         request,
-        sender: observation
-            .token
-            .map(|token| (token.provider_id, Sender::Token(token.id))),
         body,
         permit,
     };
@@ -129,7 +125,6 @@ async fn authenticate(
 /// The data that all items of a batch share.
 struct Batch<'a> {
     request: &'a ApiRequest,
-    sender: Option<(i64, Sender)>,
     body: &'a Body,
     /// The permit of the reply.
     permit: Permit,
@@ -198,7 +193,7 @@ impl Batch<'_> {
             result: outcome
                 .result
                 .map(|reply| reply.with_notices(version, &notices)),
-            sender: self.sender,
+            sender: Some(request.identity.recorded()),
             ..outcome
         };
         let names = outcome.observation.names.clone();

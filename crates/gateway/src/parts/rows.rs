@@ -17,7 +17,7 @@ use storage::store::WriteScope;
 use crate::error::ApiError;
 use crate::job::run;
 use crate::outcome::Requested;
-use crate::recording::RequestResult;
+use crate::recording::record_result;
 use crate::request::ApiRequest;
 use crate::request::identity::UserIdentity;
 use crate::request::row::Row;
@@ -74,9 +74,8 @@ pub async fn run_row(state: &Arc<GatewayState>, user: &UserIdentity, row: Row) -
         item,
     };
     let mut outcome = run(&Arc::new(request)).await;
-    let checked = (endpoint, validates_only);
-    let recorded = RequestResult::new((served, state.lists), checked, outcome.result.as_ref());
-    let result = recorded.record.unwrap_or(RecordResult::Changed);
+    let result = record_result(endpoint, validates_only, outcome.result.as_ref());
+    let result = result.unwrap_or(RecordResult::Changed);
     let problems = match &outcome.result {
         Ok(_) => Vec::new(),
         Err(error) => problems(served, state.lists, result, error),

@@ -165,8 +165,10 @@ impl BodyReader {
         if body.permit.is_some() {
             connections::expect_large_body(request);
         }
-        let received = rt::time::timeout(self.timeout, body.receive(payload));
-        received.await.unwrap_or(Err(BodyError::TooSlow))
+        let received = rt::time::timeout(self.timeout, body.receive(payload)).await;
+        let body = received.unwrap_or(Err(BodyError::TooSlow))?;
+        connections::end_body(request);
+        Ok(body)
     }
 
     /// Collects a part of an uploaded form, of up to `max` bytes. The caller must limit the time.
@@ -209,9 +211,11 @@ impl<'a> PartialBody<'a> {
                 return Err(BodyError::TooLarge { max: self.max });
             }
             if received > self.bytes.capacity() {
-                let most = match received <= SMALL_BODY_BYTES {
-                    true => self.max.min(SMALL_BODY_BYTES),
-                    false => self.max,
+                // A small body stays small, so that it needs no permit.
+                let most = if received <= SMALL_BODY_BYTES {
+                    self.max.min(SMALL_BODY_BYTES)
+                } else {
+                    self.max
                 };
                 let doubled = (2 * self.bytes.capacity()).min(most);
                 self.reserve(received.max(doubled))?;

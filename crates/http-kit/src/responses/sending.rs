@@ -90,23 +90,15 @@ impl ReplySender {
         next: Next<B>,
     ) -> Result<ServiceResponse<Pieces>, Error> {
         let accepts_gzip = compression::accepts_gzip(request.headers());
-        let may_be_large = body::may_be_large(request.headers());
         let connection = request.conn_data::<Rc<Connection>>().cloned();
         if let Some(connection) = &connection {
-            connection.begin(Wait::Answer);
+            connection.begin_request(body::may_be_large(request.headers()));
         }
         let answered = next.call(request).await;
         if let Some(connection) = &connection {
-            connection.begin(Wait::Reply);
+            connection.begin_reply();
         }
-        let response = answered?;
-        if let Some(connection) = &connection
-            && may_be_large
-            && is_unread(response.status())
-        {
-            connection.discard_large_body();
-        }
-        let (request, response) = response.into_parts();
+        let (request, response) = answered?.into_parts();
         let response = self.prepare(response, accepts_gzip).await?;
         let response = response.map_body(|_, (rest, permit)| Pieces {
             rest,
@@ -240,14 +232,6 @@ impl Drop for Pieces {
             connection.begin(Wait::Request);
         }
     }
-}
-
-/// Whether a reply with this status usually comes before the body of the request is read.
-fn is_unread(status: StatusCode) -> bool {
-    matches!(
-        status.as_u16(),
-        401 | 404 | 405 | 410 | 413 | 415 | 429 | 503
-    )
 }
 
 /// Whether the reply may be compressed for a client that accepts it. A page that was made for one

@@ -10,17 +10,8 @@ use socket2::SockRef;
 use versions::SERVED;
 
 use super::support::Workplace;
-use super::support::running::{Running, ask, header, reply};
+use super::support::running::{Running, SHORT_LIMITS, ask, header, reply};
 
-/// The limits of the server for heads, bodies and pauses.
-const LIMITS: [&str; 6] = [
-    "--header-timeout",
-    "2",
-    "--body-timeout",
-    "2",
-    "--keep-alive",
-    "2",
-];
 /// When every connection must have ended, which is more than all limits together.
 const END: Duration = Duration::from_secs(15);
 /// The largest body, in bytes.
@@ -148,7 +139,7 @@ fn outcome(reply: &str) -> String {
 fn every_connection_ends_in_time_with_the_replies_of_the_table() {
     let workplace = Workplace::new();
     let token = token(&workplace, "token");
-    let server = Running::start(&workplace, &LIMITS);
+    let server = Running::start(&workplace, &SHORT_LIMITS);
     let found: Vec<String> = thread::scope(|scope| {
         let (server, token) = (&server, &token);
         let play = |case| scope.spawn(move || play(server, token, case));
@@ -300,7 +291,7 @@ fn unfinished_large_bodies_leave_room_to_other_clients() {
 #[test]
 fn client_that_takes_no_replies_is_not_waited_for() {
     let workplace = Workplace::new();
-    let server = Running::start(&workplace, &LIMITS);
+    let server = Running::start(&workplace, &SHORT_LIMITS);
     let mut stream = server.connect();
     SockRef::from(&stream).set_recv_buffer_size(4_096).unwrap();
     let label = SERVED[0].label;

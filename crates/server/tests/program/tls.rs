@@ -15,7 +15,7 @@ use rustls::{
 };
 
 use super::support::Workplace;
-use super::support::running::{Running, ask, header, rest};
+use super::support::running::{Running, SHORT_LIMITS, ask, header, rest};
 
 const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
@@ -183,15 +183,7 @@ fn what_a_client_says_in_a_handshake_is_not_logged() {
 #[test]
 fn a_later_head_is_not_waited_for_over_tls_either() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let times = [
-        "--header-timeout",
-        "2",
-        "--body-timeout",
-        "2",
-        "--keep-alive",
-        "2",
-    ];
-    let server = serve(&workplace, &certified, &times);
+    let server = serve(&workplace, &certified, &SHORT_LIMITS);
     let mut stream = require_answer(&Trusting::new(&certified), &server);
     stream.write_all(b"GET /api/versions HTT").unwrap();
     // The end of what is said comes without the farewell of TLS.

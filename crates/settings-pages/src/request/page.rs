@@ -3,11 +3,10 @@
 use std::io;
 
 use actix_web::HttpResponse;
-use actix_web::http::ConnectionType;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue,
-    InvalidHeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue, InvalidHeaderValue,
+    LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use askama::Template;
 use gateway::error::{self, ApiError};
@@ -621,13 +620,6 @@ fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
         _ => ("Something went wrong", "The error was logged."),
     };
     let mut response = message(around, reply.status, title, text);
-    for (name, value) in &reply.headers {
-        if name == CONNECTION.as_str() {
-            let head = response.head_mut();
-            head.set_connection_type(ConnectionType::Close);
-        } else if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
-            response.headers_mut().append(name, value);
-        }
-    }
+    reply.add_headers_to(&mut response);
     response
 }

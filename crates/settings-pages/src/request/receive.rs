@@ -143,7 +143,10 @@ async fn receive(
         if client != Client::Unknown {
             connections::expect_large_body(request);
         }
-        multipart::receive(request.headers(), payload, (&state.bodies, client), route).await?
+        let bodies = (&state.bodies, client);
+        let received = multipart::receive(request.headers(), payload, bodies, route).await?;
+        connections::end_body(request);
+        received
     } else if route.has_form() {
         let body = state
             .bodies

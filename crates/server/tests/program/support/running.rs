@@ -12,6 +12,16 @@ use super::Workplace;
 /// How long a test waits for what must happen before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Limits of a server for heads, bodies and pauses, in seconds, that a test can wait for.
+pub(crate) const SHORT_LIMITS: [&str; 6] = [
+    "--header-timeout",
+    "2",
+    "--body-timeout",
+    "2",
+    "--keep-alive",
+    "2",
+];
+
 /// A server process. It is killed when this is dropped.
 pub(crate) struct Running {
     process: Process,
