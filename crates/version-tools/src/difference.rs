@@ -51,7 +51,7 @@ pub struct Change {
     pub effect: Effect,
     /// Whether the change breaks an unchanged client.
     pub breaking: bool,
-    /// The subject: a record, an endpoint, or a place in a contract.
+    /// The subject, such as a record or an endpoint.
     pub of: String,
     /// A description of the change, in Markdown.
     pub summary: String,
@@ -137,11 +137,6 @@ pub enum ChangeDetail {
     NestedInLists(NestedInListsChange),
     /// A wire form.
     Wire(WireChange),
-    /// A part of a committed contract.
-    Contract {
-        /// The name of a field, a path or a code.
-        subject: String,
-    },
 }
 
 impl Change {
@@ -171,17 +166,6 @@ impl Change {
                 after: after.to_string(),
             }),
             ..self
-        }
-    }
-
-    /// Returns the subject for the change log: the field, path or code of a contract, or the
-    /// subject of the change.
-    #[must_use]
-    pub fn subject(&self) -> &str {
-        if let ChangeDetail::Contract { subject } = &self.detail {
-            subject
-        } else {
-            &self.of
         }
     }
 }

@@ -304,8 +304,7 @@ impl NewRules {
                 | ChangeDetail::Vocabulary(_)
                 | ChangeDetail::NestedErrors(_)
                 | ChangeDetail::NestedInLists(_)
-                | ChangeDetail::Wire(_)
-                | ChangeDetail::Contract { .. } => {}
+                | ChangeDetail::Wire(_) => {}
             }
         }
         Self { rules, names }

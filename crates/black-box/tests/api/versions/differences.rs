@@ -1,7 +1,5 @@
 //! What is told about versions: the differences between any two, and what follows from them.
 
-use std::collections::BTreeSet;
-
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::wire::WireNested;
 use adapter_kit::{ApiVersion, Endpoint, Served, WireRecord, for_record_kind};
@@ -9,7 +7,6 @@ use domain::ended_codes::{Successor, successor};
 use domain::{List, Lists, Record as _, Trainee, for_each_nested};
 use serde_json::{Value, json};
 use version_tools::Difference;
-use version_tools::compatibility::Contract;
 use version_tools::difference::{
     Change, ChangeDetail, CodesChangeKind, EndpointChangeKind, FieldChange, FieldChangeKind,
     RuleChange, RuleChangeKind, RuleStage, RuleSummary,
@@ -233,8 +230,7 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
                 | ChangeDetail::Endpoint(_)
                 | ChangeDetail::Rule(_)
                 | ChangeDetail::Codes(_)
-                | ChangeDetail::Wire(_)
-                | ChangeDetail::Contract { .. } => None,
+                | ChangeDetail::Wire(_) => None,
             };
             difference.changes.iter().filter_map(told).collect()
         };
@@ -606,149 +602,5 @@ fn the_explorer_of_a_version_asks_no_other_host() {
             .request("GET", &format!("/docs/{label}/nothing"))
             .send()
             .error(404, "NotFound");
-    }
-}
-
-/// The names, paths and codes in what is reported of changes.
-fn words<'a>(changes: impl IntoIterator<Item = &'a Change>) -> BTreeSet<String> {
-    let text = serde_json::to_string(&changes.into_iter().collect::<Vec<_>>()).unwrap();
-    let is_part = |c: char| c.is_alphanumeric() || "_./{}-".contains(c);
-    text.split(|c| !is_part(c))
-        .map(|word| word.trim_end_matches('.').to_owned())
-        .collect()
-}
-
-/// Whether a change of a contract is about the form of errors: the schemas that have them, and the
-/// replies with them.
-fn is_about_errors(change: &Change) -> bool {
-    let status = change
-        .of
-        .rsplit(' ')
-        .next()
-        .and_then(|status| status.parse::<u16>().ok());
-    ["Error", "Problem", "BatchResult"]
-        .iter()
-        .any(|schema| change.of.contains(schema))
-        || status.is_some_and(|status| status >= 400)
-}
-
-/// Whether a change concerns the form of errors, or a gate. Some endpoints have no `422` without a
-/// gate.
-fn reports_form_of_errors(change: &Change) -> bool {
-    let is_gate = |rule: &RuleSummary| rule.stage == RuleStage::Gate;
-    let ChangeDetail::Rule(rule) = &change.detail else {
-        return ["errors", "messages"].contains(&change.of.as_str());
-    };
-    match &rule.kind {
-        RuleChangeKind::Added { after: rule } | RuleChangeKind::Dropped { before: rule } => {
-            is_gate(rule)
-        }
-        RuleChangeKind::Replaced { before, after } => is_gate(before) || is_gate(after),
-    }
-}
-
-/// The endpoint that a change adds, removes or deprecates.
-fn changed_endpoint(change: &Change) -> Option<Endpoint> {
-    if let ChangeDetail::Endpoint(of) = &change.detail {
-        Some(of.endpoint)
-    } else {
-        None
-    }
-}
-
-/// The changes of a contract that break a client and that no change of a difference reports.
-fn unreported<'a>(of_contract: &'a [Change], reported: &[Change]) -> Vec<&'a Change> {
-    let words = words(reported);
-    let endpoints: Vec<Endpoint> = reported.iter().filter_map(changed_endpoint).collect();
-    let is_of_endpoint = |change: &Change, endpoint: Endpoint| {
-        change.of.starts_with(endpoint.name())
-            || change.subject().ends_with(&format!(" {}", endpoint.path()))
-    };
-    let is_reported = |change: &&Change| {
-        words.contains(change.subject())
-            || is_about_errors(change) && reported.iter().any(reports_form_of_errors)
-            || endpoints
-                .iter()
-                .any(|endpoint| is_of_endpoint(change, *endpoint))
-    };
-    of_contract
-        .iter()
-        .filter(|change| change.breaking && !is_reported(change))
-        .collect()
-}
-
-#[test]
-fn breaking_contract_change_is_reported_in_difference_and_reverse() {
-    for (from, to) in all()
-        .iter()
-        .flat_map(|from| all().iter().map(move |to| (from, to)))
-    {
-        let pair = format!("from {} to {}", from.version.label, to.version.label);
-        let [before, now] =
-            [from, to].map(|served| Contract::new(served, Lists::embedded()).unwrap());
-        let difference = Difference::between(from, to, Lists::embedded());
-        let of_contract = before.changes_to(&now);
-        assert_eq!(
-            unreported(&of_contract, &difference.changes),
-            Vec::<&Change>::new(),
-            "{pair}"
-        );
-        for change in difference.breaking() {
-            let words = words([change]);
-            let is_in_contract = of_contract.iter().any(|of_contract| {
-                let subject = of_contract.subject();
-                words.contains(subject)
-                    || subject
-                        .split(' ')
-                        .any(|part| part.starts_with('/') && words.contains(part))
-                    || is_about_errors(of_contract) && reports_form_of_errors(change)
-            });
-            assert!(is_in_contract, "{pair}: {change} is in no contract");
-        }
-    }
-}
-
-#[test]
-fn rename_without_a_change_in_the_difference_is_unreported() {
-    let newest = all().iter().last().unwrap();
-    let mut count = 0;
-    for from in all()
-        .iter()
-        .filter(|from| from.version.label != newest.version.label)
-    {
-        let [before, now] =
-            [from, newest].map(|served| Contract::new(served, Lists::embedded()).unwrap());
-        let of_contract = before.changes_to(&now);
-        let difference = Difference::between(from, newest, Lists::embedded());
-        let renamed: BTreeSet<&str> = difference
-            .fields()
-            .filter_map(|change| former_name(&change.kind))
-            .collect();
-        for name in &renamed {
-            let has_name = |change: &&Change| words([*change]).contains(*name);
-            let others: Vec<Change> = difference
-                .changes
-                .iter()
-                .filter(|change| !has_name(change))
-                .cloned()
-                .collect();
-            let unreported = unreported(&of_contract, &others);
-            assert!(
-                unreported.iter().any(|change| change.subject() == *name),
-                "{name} of {}",
-                from.version.label
-            );
-        }
-        count += renamed.len();
-    }
-    assert!(count > 0);
-}
-
-/// The name before a field was renamed.
-fn former_name(kind: &FieldChangeKind) -> Option<&'static str> {
-    if let FieldChangeKind::Renamed { before, .. } = kind {
-        Some(*before)
-    } else {
-        None
     }
 }

@@ -7,7 +7,6 @@ use http_kit::paths::OpenApiDocument;
 
 use super::{CommandError, served};
 use crate::cli::output;
-use crate::contracts::ContractError;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenApi {
@@ -44,6 +43,6 @@ impl From<Form> for OpenApiDocument {
 impl OpenApi {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let text = openapi::written(served(&self.version)?, self.form.into(), Lists::embedded());
-        output::text(text.map_err(ContractError::Unwritable)?)
+        output::text(text.map_err(CommandError::OpenApi)?)
     }
 }
