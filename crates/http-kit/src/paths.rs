@@ -60,24 +60,25 @@ pub fn status_anchor(status: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenApiDocument {
     /// All that the server accepts and answers, in OpenAPI 3.1.
-    Complete,
-    /// What a generated client sends and reads.
-    Client,
-    /// Like `Client`, in OpenAPI 3.0 for generators without support for 3.1.
-    Client30,
+    Version31,
+    /// `Version31` in OpenAPI 3.0, with one form of each value, for generators of clients.
+    Version30,
 }
+
+/// The former path of a document for generators, without the prefix of a version. It leads to
+/// [`OpenApiDocument::Version31`].
+pub const FORMER_OPENAPI_DOCUMENT: &str = "/openapi-client.json";
 
 impl OpenApiDocument {
     /// All documents.
-    pub const ALL: [Self; 3] = [Self::Complete, Self::Client, Self::Client30];
+    pub const ALL: [Self; 2] = [Self::Version31, Self::Version30];
 
     /// The path without the prefix of a version.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
-            Self::Complete => "/openapi.json",
-            Self::Client => "/openapi-client.json",
-            Self::Client30 => "/openapi-3.0.json",
+            Self::Version31 => "/openapi.json",
+            Self::Version30 => "/openapi-3.0.json",
         }
     }
 

@@ -57,6 +57,8 @@ struct VersionPath {
 enum Target {
     Endpoint(Endpoint),
     OpenApi(OpenApiDocument),
+    /// The former path of an OpenAPI document.
+    FormerOpenApi,
 }
 
 /// A version whose label may stand in a path.
@@ -93,6 +95,12 @@ impl Router {
                     Target::OpenApi(document),
                 );
             }
+            routes.add(
+                served,
+                Method::Get,
+                paths::FORMER_OPENAPI_DOCUMENT,
+                Target::FormerOpenApi,
+            );
             let deprecation = DeprecationHeaders {
                 version: served.version,
                 versions: state.versions,
@@ -156,6 +164,7 @@ impl Router {
                 };
                 (response, None)
             }
+            Target::FormerOpenApi => (openapi::redirect(served), None),
         };
         self.deprecation(served)
             .write(response.headers_mut(), endpoint, request.path());
@@ -185,7 +194,7 @@ impl Router {
         let deprecation = self.deprecation(first.served);
         let endpoints = found.iter().filter_map(|(_, route)| match route.target {
             Target::Endpoint(endpoint) => Some(endpoint),
-            Target::OpenApi(_) => None,
+            Target::OpenApi(_) | Target::FormerOpenApi => None,
         });
         deprecation.write(
             response.headers_mut(),

@@ -4,17 +4,14 @@ use adapter_kit::read::MAX_RECORDS;
 use adapter_kit::shape::{JsonType, Part};
 use adapter_kit::version::{ApiVersion, Vocabulary};
 use domain::fields::field::{Codes, FieldInfo};
-use domain::{Kind, Lists, NestedRecord, RecordField as _, TraineeField, for_each_nested};
+use domain::{Kind, Lists};
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AllOfBuilder, AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat,
-    SchemaType, Type,
+    AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
 };
 
-use super::enumerations::is_written_out;
-use super::properties::named;
-use super::{Context, Profile, enumerations};
+use super::Context;
 
 /// A date, optionally with an ignored time.
 const DATE: &str = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?$";
@@ -24,11 +21,13 @@ const DATE_OR_BLANK: &str = r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]
 const YEAR: &str = r"^\d{4}(-\d{2}-\d{2}([T ].+)?)?$";
 /// Like [`YEAR`], but also allows blank text.
 const YEAR_OR_BLANK: &str = r"^(\d{4}(-\d{2}-\d{2}([T ].+)?)?|\s*)$";
-const BLANK: &str = r"^\s*$";
+pub(super) const BLANK: &str = r"^\s*$";
 const NOT_BLANK: &str = r"\S";
-const YEAR_ALONE: &str = r"^\d{4}$";
 /// A timestamp in UTC with milliseconds.
 const TIMESTAMP: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
+
+/// Maximum number of codes of a list that is written out.
+const CODES_WRITTEN_OUT: usize = 32;
 
 /// Whether a request may leave a field without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,15 +48,9 @@ pub(super) fn shown(
     let Context {
         version: ApiVersion { vocabulary, .. },
         lists,
-        profile,
     } = context;
-    let is_client = profile == Profile::Client;
-    let never_null = info.never_null || is_client && is_identifier(info);
-    if let Some(name) = enumerations::shown(info, lists, context.version).filter(|_| is_client) {
-        return enumerated(&name, &meaning(info, lists, vocabulary), !never_null);
-    }
     let nullable = |object: ObjectBuilder, one: Type| {
-        object.schema_type(if never_null {
+        object.schema_type(if info.never_null {
             SchemaType::Type(one)
         } else {
             SchemaType::Array(vec![one, Type::Null])
@@ -68,7 +61,7 @@ pub(super) fn shown(
         Kind::Text => {
             let object = nullable(object, Type::String).max_length(info.max);
             let written = codes(info, context, &|_, _| true).map(|mut codes| {
-                codes.extend((!never_null).then_some(Value::Null));
+                codes.extend((!info.never_null).then_some(Value::Null));
                 codes
             });
             object.enum_values(written).into()
@@ -91,21 +84,6 @@ pub(super) fn shown(
             .items(Object::with_type(Type::String))
             .into(),
         Kind::Records => records(info, nested).into(),
-    }
-}
-
-/// Returns the schema of a field of a request: all accepted forms, or the one form that a generated
-/// client sends. `nested` is the schema of the records of a list.
-pub(super) fn sent(
-    info: &FieldInfo,
-    presence: Presence,
-    accepts: Option<JsonType>,
-    context: Context<'_>,
-    nested: Option<Ref>,
-) -> RefOr<Schema> {
-    match context.profile {
-        Profile::Complete => accepted(info, presence, accepts, context, nested),
-        Profile::Client => sent_by_client(info, presence, accepts, context, nested),
     }
 }
 
@@ -145,88 +123,15 @@ pub(super) fn with_default(mut schema: RefOr<Schema>, default: &str) -> RefOr<Sc
     let default = Some(json!(default));
     match &mut schema {
         RefOr::T(Schema::Object(object)) => object.default = default,
-        RefOr::T(Schema::AllOf(all)) => all.default = default,
         RefOr::T(Schema::AnyOf(any)) => any.default = default,
         RefOr::T(_) | RefOr::Ref(_) => {}
     }
     schema
 }
 
-/// Returns the schema of a field as a generated client sends it.
-fn sent_by_client(
-    info: &FieldInfo,
-    presence: Presence,
-    accepts: Option<JsonType>,
-    context: Context<'_>,
-    nested: Option<Ref>,
-) -> RefOr<Schema> {
-    let Context { version, lists, .. } = context;
-    let meaning = meaning(info, lists, &version.vocabulary);
-    let is_optional = presence == Presence::Optional;
-    let typed = |one: Type| {
-        let object = ObjectBuilder::new().description(Some(&meaning));
-        object.schema_type(if is_optional {
-            SchemaType::Array(vec![one, Type::Null])
-        } else {
-            SchemaType::Type(one)
-        })
-    };
-    if accepts == Some(JsonType::Integer) {
-        return typed(Type::Integer).into();
-    }
-    match info.kind {
-        Kind::Text => match enumerations::accepted(info, lists) {
-            Some(name) => enumerated(&name, &meaning, is_optional),
-            None => typed(Type::String)
-                .max_length(info.max)
-                .min_length((!is_optional).then_some(1))
-                .into(),
-        },
-        Kind::Date => typed(Type::String)
-            .format(Some(SchemaFormat::Custom("date".to_owned())))
-            .into(),
-        Kind::Year => typed(Type::String).pattern(Some(YEAR_ALONE)).into(),
-        // The only list of texts in a request contains withdrawal reasons.
-        Kind::TextList => ArrayBuilder::new()
-            .description(Some(meaning))
-            .items(named(&enumerations::withdrawal_reasons()))
-            .min_items((!is_optional).then_some(1))
-            .into(),
-        Kind::Records => records(info, nested).max_items(Some(MAX_RECORDS)).into(),
-        // Requests do not have fields of these kinds.
-        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => {
-            typed(Type::String).into()
-        }
-    }
-}
-
-/// Returns the schema of a field with the codes of an enumeration.
-fn enumerated(name: &str, meaning: &str, is_nullable: bool) -> RefOr<Schema> {
-    if is_nullable {
-        let null = ObjectBuilder::new().schema_type(Type::Null);
-        return AnyOfBuilder::new()
-            .description(Some(meaning))
-            .item(named(name))
-            .item(null)
-            .into();
-    }
-    AllOfBuilder::new()
-        .description(Some(meaning))
-        .item(named(name))
-        .into()
-}
-
-/// Whether the field is the identifier of its record, which is null only in the reply to a dry run.
-fn is_identifier(info: &FieldInfo) -> bool {
-    fn name<R: NestedRecord>() -> &'static str {
-        R::ID.info().name
-    }
-    info.name == TraineeField::trainee_id.info().name
-        || for_each_nested!(name()).contains(&info.name)
-}
-
-/// Returns the schema of a field with all forms that requests can send.
-fn accepted(
+/// Returns the schema of a field of a request, with all forms that requests can send. `nested` is
+/// the schema of the records of a list.
+pub(super) fn sent(
     info: &FieldInfo,
     presence: Presence,
     accepts: Option<JsonType>,
@@ -242,7 +147,6 @@ fn accepted(
                 ..
             },
         lists,
-        ..
     } = context;
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     let types = |mut types: Vec<Type>| {
@@ -353,10 +257,10 @@ fn codes(
     context: Context<'_>,
     accepts: &dyn Fn(domain::List, &str) -> bool,
 ) -> Option<Vec<Value>> {
-    let Context { version, lists, .. } = context;
+    let Context { version, lists } = context;
     match info.codes? {
         Codes::OneOf(words) => Some(words.iter().map(|word| json!(word)).collect()),
-        Codes::Listed(list) if is_written_out(list, lists) => {
+        Codes::Listed(list) if lists.entries(list).len() <= CODES_WRITTEN_OUT => {
             let codes = lists.codes(list).filter(|code| accepts(list, code));
             Some(
                 codes

@@ -15,7 +15,7 @@ use utoipa::openapi::{ContentBuilder, RefOr};
 
 use super::operation_id::operation_id;
 use super::properties::schema_name;
-use super::{Context, Profile, errors, examples, parameters, schemas};
+use super::{Context, errors, examples, parameters, schemas};
 
 pub(super) const JSON: &str = "application/json";
 /// The description of a header in the reply to `Prefer: validate-only`.
@@ -240,8 +240,8 @@ fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
     let existing = |record: RecordKind| {
         let existing =
             schemas::list_of(&schema_name(record)).description(Some("The existing records."));
-        let schema: RefOr<Schema> = match (context.version.wire.problems, context.profile) {
-            (ProblemForm::Errors, Profile::Complete) => AllOfBuilder::new()
+        let schema: RefOr<Schema> = match context.version.wire.problems {
+            ProblemForm::Errors => AllOfBuilder::new()
                 .item(schemas::named(errors::ERRORS))
                 .item(
                     ObjectBuilder::new()
@@ -249,9 +249,7 @@ fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
                         .property("data", existing),
                 )
                 .into(),
-            (ProblemForm::Errors, Profile::Client) | (ProblemForm::Details, _) => {
-                schemas::named(&errors::duplicate_name(record)).into()
-            }
+            ProblemForm::Details => schemas::named(&errors::duplicate_name(record)).into(),
         };
         error_of(
             context,
@@ -317,18 +315,6 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
             None,
         );
     }
-    // A generated client requests no other form, and sends no unknown names in a query.
-    if context.profile == Profile::Client {
-        let reply = refused(
-            context,
-            if row.is_batch() {
-                TOO_MANY_ITEMS
-            } else {
-                INVALID
-            },
-        );
-        return reply.header("Preference-Applied", header(VALIDATE_ONLY));
-    }
     if row.is_batch() {
         let either = AnyOfBuilder::new()
             .item(schemas::named(errors::ERRORS))
@@ -356,7 +342,7 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
 /// Returns a reply with errors, or with problem details if the version uses them.
 fn refused(context: Context<'_>, description: &str) -> ResponseBuilder {
     let name = match context.version.wire.problems {
-        ProblemForm::Errors => errors::errors_name(context.profile),
+        ProblemForm::Errors => errors::ERRORS,
         ProblemForm::Details => errors::PROBLEM_DETAILS,
     };
     error_of(context, description, schemas::named(name), None)
@@ -480,24 +466,21 @@ mod tests {
 
     #[test]
     fn endpoint_with_cursor_has_status_410() {
-        for profile in [Profile::Complete, Profile::Client] {
-            let context = Context {
-                version: &SAMPLE_VERSION,
-                lists: Lists::embedded(),
-                profile,
-            };
-            for endpoint in Endpoint::ALL {
-                let has_cursor = endpoint
-                    .row()
-                    .query_parameters
-                    .iter()
-                    .any(|name| ["after", "cursor"].contains(name));
-                assert_eq!(
-                    build(context, *endpoint).responses.contains_key("410"),
-                    has_cursor,
-                    "{endpoint}"
-                );
-            }
+        let context = Context {
+            version: &SAMPLE_VERSION,
+            lists: Lists::embedded(),
+        };
+        for endpoint in Endpoint::ALL {
+            let has_cursor = endpoint
+                .row()
+                .query_parameters
+                .iter()
+                .any(|name| ["after", "cursor"].contains(name));
+            assert_eq!(
+                build(context, *endpoint).responses.contains_key("410"),
+                has_cursor,
+                "{endpoint}"
+            );
         }
     }
 }

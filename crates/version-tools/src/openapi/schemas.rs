@@ -12,15 +12,15 @@ use domain::rules::Rule;
 use domain::{Field, Kind, Record, RecordField, TraineeField, for_each_nested, for_nested_list};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, OneOfBuilder,
-    Ref, Schema, SchemaType, Type,
+    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema,
+    SchemaType, Type,
 };
 
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{self, Presence, sent, shown};
 pub(super) use super::properties::{TRAINEE, list_of, named};
 use super::properties::{boolean, count, or_null, schema_name, text, texts, with_article};
-use super::{Context, Profile, enumerations, errors};
+use super::{Context, errors};
 use crate::documents::listed;
 
 /// The name of a schema.
@@ -29,7 +29,6 @@ pub(super) const PAGE: &str = "Page";
 pub(super) const CODE_LIST: &str = "CodeList";
 const BATCH_ITEM: &str = "BatchItem";
 const BATCH_RESULT: &str = "BatchResult";
-const EXISTING_TRAINEES: &str = "ExistingTrainees";
 
 /// Returns all schemas by name, in display order.
 pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
@@ -79,20 +78,16 @@ pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     add(CODE_LIST, code_list());
     add(BATCH_ITEM, batch_item());
     add(BATCH_RESULT, batch_result(context));
-    add(EXISTING_TRAINEES, existing_trainees().into());
     all.extend(for_each_nested!(nested(context)).into_iter().flatten());
     all.extend(match context.version.wire.problems {
-        ProblemForm::Errors => errors::schemas(context.version.nested_errors, context.profile),
+        ProblemForm::Errors => errors::schemas(context.version.nested_errors),
         ProblemForm::Details => errors::details_schemas(),
     });
     all.extend(
-        additions::schemas(context.profile)
+        additions::schemas()
             .into_iter()
             .map(|(name, schema)| (name.to_owned(), schema)),
     );
-    if context.profile == Profile::Client {
-        all.extend(enumerations::all(context.version, context.lists));
-    }
     all
 }
 
@@ -213,7 +208,7 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
             let list: RefOr<Schema> = named(CODE_LIST).into();
             let all =
                 object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
-            either(context.profile, [list, all.into()])
+            AnyOfBuilder::new().item(list).item(all).into()
         }
         ReplyBody::Account => one(ACCOUNT),
         ReplyBody::Usage => one(USAGE),
@@ -246,24 +241,6 @@ pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
         .schema_type(Type::Object)
         .property("data", schema)
         .required("data")
-}
-
-/// Returns a schema that allows any of the forms. In documents for clients, exactly one form must
-/// match.
-pub(super) fn either(
-    profile: Profile,
-    forms: impl IntoIterator<Item = RefOr<Schema>>,
-) -> RefOr<Schema> {
-    match profile {
-        Profile::Complete => forms
-            .into_iter()
-            .fold(AnyOfBuilder::new(), AnyOfBuilder::item)
-            .into(),
-        Profile::Client => forms
-            .into_iter()
-            .fold(OneOfBuilder::new(), OneOfBuilder::item)
-            .into(),
-    }
 }
 
 /// Builds schemas of replies.
@@ -437,7 +414,7 @@ impl Request<'_> {
             if info.kind == Kind::Records && !is_whole {
                 continue;
             }
-            let presence = self.presence(rules, input.field);
+            let presence = presence(rules, input.field);
             let nested =
                 nested_list(input.field).and_then(|list| for_nested_list!(list, new_in_trainee()));
             let schema = match input.part {
@@ -467,19 +444,17 @@ impl Request<'_> {
             Direction::Request,
         )
     }
+}
 
-    /// Returns whether a rule requires a value in the field, regardless of other fields. In
-    /// complete documents, rules that also check the value do not count.
-    fn presence<R: Record>(&self, rules: &[Rule<R>], field: R::Field) -> Presence {
-        let required_field = match self.0.profile {
-            Profile::Complete => Rule::required_field,
-            Profile::Client => Rule::demanded_field,
-        };
-        if rules.iter().any(|rule| required_field(rule) == Some(field)) {
-            Presence::Required
-        } else {
-            Presence::Optional
-        }
+/// Returns whether a rule requires a value in the field, regardless of other fields.
+fn presence<R: Record>(rules: &[Rule<R>], field: R::Field) -> Presence {
+    if rules
+        .iter()
+        .any(|rule| rule.required_field() == Some(field))
+    {
+        Presence::Required
+    } else {
+        Presence::Optional
     }
 }
 
@@ -488,8 +463,8 @@ const fn is_on_every_page(member: PageMember) -> bool {
     matches!(member, PageMember::PerPage | PageMember::Next)
 }
 
-/// Returns the schema of the details of a page. In complete documents all details are required, as
-/// in the contract, although a page reached by a cursor has only some of them.
+/// Returns the schema of the details of a page. All details are required, as in the contract,
+/// although a page reached by a cursor has only some of them.
 fn page(context: Context<'_>) -> RefOr<Schema> {
     let (_, members) = context.version.wire.envelope.page;
     let cursor_members = members
@@ -511,10 +486,7 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
             PageMember::PerPage => count("Records on a page.").into(),
             PageMember::Next => or_null(text("The address of the next page."), Type::String),
         };
-        object = object.property(*name, schema);
-        if context.profile == Profile::Complete || is_on_every_page(*member) {
-            object = object.required(*name);
-        }
+        object = object.property(*name, schema).required(*name);
     }
     object.into()
 }
@@ -635,13 +607,13 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
         )
         .required(IDEMPOTENCY_KEY)
         .required("status");
-    match (context.version.wire.problems, context.profile) {
-        (ProblemForm::Details, _) => item
+    match context.version.wire.problems {
+        ProblemForm::Details => item
             .description(Some(BATCH_RESULT_MEANING))
             .property("data", named(TRAINEE))
             .property("problem", named(errors::PROBLEM_DETAILS))
             .into(),
-        (ProblemForm::Errors, Profile::Complete) => {
+        ProblemForm::Errors => {
             let existing = existing_trainees();
             let existing = ObjectBuilder::new()
                 .schema_type(Type::Object)
@@ -658,24 +630,6 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
                 .description(Some(BATCH_RESULT_MEANING))
                 .item(item)
                 .item(reply)
-                .into()
-        }
-        // All members in one object, because generators cannot read an object from several parts.
-        (ProblemForm::Errors, Profile::Client) => {
-            let data = either(
-                context.profile,
-                [named(TRAINEE).into(), named(EXISTING_TRAINEES).into()],
-            );
-            let problems = ArrayBuilder::new()
-                .description(Some("What is wrong with the item."))
-                .items(named(errors::ERROR));
-            item.description(Some(BATCH_RESULT_MEANING))
-                .property("data", data)
-                .property("errors", problems)
-                .property(
-                    "error",
-                    text("`Unauthorized`, if the token was revoked during the request."),
-                )
                 .into()
         }
     }

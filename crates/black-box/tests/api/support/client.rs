@@ -187,9 +187,7 @@ impl<'a> Request<'a> {
         Sent {
             method: self.request.method().to_string(),
             path: self.request.uri().path().to_owned(),
-            by_generated_client: !asks("enhanced-errors", "")
-                && !asks("prefer", "validate-only")
-                && !is_strict,
+            by_generated_client: !asks("enhanced-errors", "") && !is_strict,
         }
     }
 }

@@ -15,7 +15,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots");
 /// Returns the files of a contract: their names and contents.
 fn contract_files(served: &Served) -> [(&'static str, String); 2] {
     let lists = Lists::embedded();
-    let openapi = OpenApiDocument::Complete;
+    let openapi = OpenApiDocument::Version31;
     let shape = shape_document::describe(served.version, lists);
     [
         (
