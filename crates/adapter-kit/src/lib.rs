@@ -48,7 +48,7 @@ pub mod view;
 pub mod wire;
 pub mod wire_form;
 
-pub use endpoint::{Endpoint, Method};
+pub use endpoint::{Endpoint, EndpointRow, Method};
 pub use label::{Label, Stage};
 pub use names::known_names::changed_names;
 pub use names::other_names::FormerName;
@@ -59,4 +59,4 @@ pub use version::{
 };
 pub use versions::{Served, UnknownVersion, Versions};
 pub use wire::WireRecord;
-pub use wire_form::{Envelope, PageMember, ProblemForm, Wire};
+pub use wire_form::{Envelope, PageMember, PageSize, ProblemForm, Wire};

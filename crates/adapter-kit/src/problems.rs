@@ -474,7 +474,7 @@ fn link_to_list(served: &Served, problem: &Problem) -> String {
     format!(
         "; see GET {}{}?field={name}",
         label.base_path(),
-        Endpoint::ReferenceData.path()
+        served.version.row(Endpoint::ReferenceData).path
     )
 }
 

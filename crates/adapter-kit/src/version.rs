@@ -8,7 +8,7 @@ use domain::rules::Rules;
 use domain::{Deferral, Kind, Recommendation, Record, Trainee, Withdrawal, nested_kinds};
 
 use crate::body_kind::RecordKind;
-use crate::endpoint::{Endpoint, Method, ReplyBody};
+use crate::endpoint::{Endpoint, EndpointRow, Method, ReplyBody};
 use crate::label::Label;
 use crate::shape::{Inputs, Shape};
 use crate::wire_form::Wire;
@@ -42,6 +42,18 @@ pub struct ApiVersion {
     pub wire: Wire,
     /// Notes for clients, one sentence each.
     pub notes: &'static [&'static str],
+}
+
+impl ApiVersion {
+    /// Returns the properties of an endpoint in this version.
+    #[must_use]
+    pub fn row(&self, endpoint: Endpoint) -> &'static EndpointRow {
+        self.wire
+            .endpoints
+            .iter()
+            .find(|(changed, _)| *changed == endpoint)
+            .map_or_else(|| endpoint.row(), |(_, row)| row)
+    }
 }
 
 /// The dates and the availability of a version. Its successor is the next version in the list.

@@ -112,9 +112,15 @@ fn wire_forms(wire: &Wire) -> Vec<String> {
         .collect();
     let mut add_if =
         |differs: bool, form: &str| forms.extend(differs.then(|| format!("form of {form}")));
-    add_if(wire.envelope.page != Envelope::COMMON.page, "pages");
+    let common = Envelope {
+        record_links: wire.envelope.record_links,
+        ..Envelope::COMMON
+    };
+    add_if(wire.envelope != common, "pages");
     add_if(wire.envelope.record_links, "links of records");
     add_if(wire.problems != Wire::COMMON.problems, "errors");
+    let endpoints = wire.endpoints.iter();
+    forms.extend(endpoints.map(|(endpoint, _)| format!("row of endpoint {endpoint:?}")));
     forms
 }
 

@@ -54,7 +54,7 @@ pub fn document(served: &Served, lists: &Lists) -> OpenApi {
     for endpoint in version.endpoints.all() {
         for (method, operation) in operations::build(context, endpoint) {
             let item = utoipa::openapi::PathItem::new(method, operation);
-            paths = paths.path(endpoint.path(), item);
+            paths = paths.path(version.row(endpoint).path, item);
         }
     }
     let token = Http::builder()

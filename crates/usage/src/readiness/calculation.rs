@@ -207,7 +207,7 @@ fn endpoint_uses(whole: &[UsageEntry<'_>], served: &Served, newest: &Served) -> 
             .version
             .endpoints
             .all()
-            .find(|known| known.to_string() == *endpoint)?;
+            .find(|known| served.version.row(*known).name() == *endpoint)?;
         // Deprecation in the newest version counts also if the older version does not announce it.
         let deprecation_in = |served: &Served| served.version.endpoints.deprecation(known);
         let deprecation = deprecation_in(served).or_else(|| deprecation_in(newest));
@@ -218,7 +218,7 @@ fn endpoint_uses(whole: &[UsageEntry<'_>], served: &Served, newest: &Served) -> 
                 .version
                 .endpoints
                 .replacement(known)
-                .map(|other| other.to_string()),
+                .map(|other| newest.version.row(other).name()),
             removed_in: deprecation.map(|gone| gone.removed_in),
             requests,
         })

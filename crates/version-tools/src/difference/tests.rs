@@ -4,7 +4,10 @@ use adapter_kit::body_kind::Direction;
 use adapter_kit::version::{
     AllInputs, ApiVersion, Deprecation, Endpoints, NestedShapes, NestedVisibility, Shapes, date,
 };
-use adapter_kit::{Endpoint, Inputs, Label, Shape, VersionField, Versions, inputs, shape};
+use adapter_kit::{
+    Endpoint, EndpointRow, Envelope, Inputs, Label, Method, PageMember, PageSize, Shape,
+    VersionField, Versions, Wire, inputs, shape,
+};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
 use domain::{
@@ -499,6 +502,7 @@ fn removed_endpoint_names_replacement_across_versions() {
         difference.endpoints().find_map(|change| match change.kind {
             EndpointChangeKind::Removed { replaced_by } => Some((change.endpoint, replaced_by)),
             EndpointChangeKind::Added
+            | EndpointChangeKind::Changed { .. }
             | EndpointChangeKind::Deprecated { .. }
             | EndpointChangeKind::NoLongerDeprecated => None,
         })
@@ -519,4 +523,72 @@ fn removed_endpoint_names_replacement_across_versions() {
         with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]),
     );
     assert_eq!(gone(&across), Some((older, Some(newer))));
+}
+
+#[test]
+fn endpoint_with_other_method_path_and_status_is_reported_once() {
+    const OWN: &[(Endpoint, EndpointRow)] = &[(
+        Endpoint::ShowTrainee,
+        EndpointRow {
+            method: Method::Post,
+            path: "/people/{trainee_id}",
+            status: 203,
+            ..*Endpoint::ShowTrainee.row()
+        },
+    )];
+    let usual = with_endpoints(&[Endpoint::ShowTrainee], &[]);
+    let own = ApiVersion {
+        wire: Wire {
+            endpoints: OWN,
+            ..SAMPLE_VERSION.wire
+        },
+        ..usual
+    };
+    let [there, back] = both_ways(usual, own);
+    let change = only(&there);
+    assert_eq!(change.effect, Effect::Refused);
+    assert_eq!(
+        change.summary,
+        "`GET /trainees/{trainee_id}` is `POST /people/{trainee_id}`. A successful reply of \
+         `POST /people/{trainee_id}` has the status 203 instead of 200."
+    );
+    assert_eq!(
+        only(&back).advice,
+        "Use `GET /trainees/{trainee_id}` instead of `POST /people/{trainee_id}`."
+    );
+}
+
+#[test]
+fn other_keys_and_sizes_of_pages_are_reported() {
+    let [there, back] = there_and_back(ApiVersion {
+        wire: Wire {
+            envelope: Envelope {
+                list: "items",
+                page: ("", &[("next", PageMember::Next)]),
+                page_size: PageSize {
+                    default: 20,
+                    max: 100,
+                },
+                ..Envelope::COMMON
+            },
+            ..SAMPLE_VERSION.wire
+        },
+        ..SAMPLE_VERSION
+    });
+    let change = only(&there);
+    for part in [
+        "Lists of records are in `items` instead of `data`.",
+        "A page has 20 trainees by default, and at most 100; before 50 and 500.",
+        "Trainee lists have page details next to the list instead of in `meta`.",
+        "`total_count` is removed.",
+        "`next` is new:",
+    ] {
+        assert!(change.summary.contains(part), "{part} {}", change.summary);
+    }
+    let example = change.example.as_ref().unwrap();
+    assert_eq!(
+        example.after,
+        r#"{"items":["..."],"next":"/api/v2002.0/trainees?cursor=..."}"#
+    );
+    assert!(only(&back).advice.contains("from `data`"));
 }

@@ -5,13 +5,14 @@ use adapter_kit::reference;
 use adapter_kit::shape::{Entry, JsonType, Shape, group_of};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use adapter_kit::{PageMember, ProblemForm};
+use adapter_kit::{PageMember, PageSize, ProblemForm};
 use domain::{Kind, List, Lists, RecordField as _};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Change, ChangeDetail, Effect, at_path, at_paths};
 use crate::documents::listed;
+use crate::openapi::examples::page_reply;
 
 /// Maximum number of codes whose words a summary lists.
 const WORDS_LISTED: usize = 32;
@@ -357,7 +358,8 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let (before, members_before) = from.wire.envelope.page;
     let (after, members) = to.wire.envelope.page;
-    if (before, members_before) == (after, members) {
+    let sentences_about_lists = lists(from, to);
+    if (before, members_before) == (after, members) && sentences_about_lists.is_empty() {
         return None;
     }
     let name_of = |members: &'static [(&'static str, PageMember)], member: PageMember| {
@@ -366,10 +368,12 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             .find(|(_, known)| *known == member)
             .map(|(name, _)| *name)
     };
-    let mut sentences = Vec::new();
+    let mut sentences = sentences_about_lists;
     if before != after {
         sentences.push(format!(
-            "Trainee lists have page details in `{after}` instead of `{before}`."
+            "Trainee lists have page details {} instead of {}.",
+            place(after),
+            place(before)
         ));
     }
     for (name, member) in members_before {
@@ -384,11 +388,16 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             sentences.push(format!("`{name}` is new: {}", meaning(*member)));
         }
     }
-    let advice = format!("Read the page details from `{after}`.");
+    let list = to.wire.envelope.list;
+    let advice = format!(
+        "Read the records from `{list}`, and the page details {}.",
+        place(after)
+    );
+    let name = if after.is_empty() { list } else { after };
     let change = change(
         Effect::ReadDifferently,
         WirePart::Page,
-        after,
+        name,
         "lists of trainees",
         sentences.join(" "),
         advice,
@@ -396,14 +405,43 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     Some(change.with_example(&sample_page(from), &sample_page(to)))
 }
 
+/// Returns the place of page details for a sentence.
+fn place(name: &str) -> String {
+    if name.is_empty() {
+        "next to the list".to_owned()
+    } else {
+        format!("in `{name}`")
+    }
+}
+
+/// Returns sentences about the key of lists and the sizes of pages, where they differ.
+fn lists(from: &ApiVersion, to: &ApiVersion) -> Vec<String> {
+    let (before, after) = (&from.wire.envelope, &to.wire.envelope);
+    let mut sentences = Vec::new();
+    if before.list != after.list {
+        sentences.push(format!(
+            "Lists of records are in `{}` instead of `{}`.",
+            after.list, before.list
+        ));
+    }
+    if before.page_size != after.page_size {
+        let PageSize { default, max } = after.page_size;
+        sentences.push(format!(
+            "A page has {default} trainees by default, and at most {max}; before {} and {}.",
+            before.page_size.default, before.page_size.max
+        ));
+    }
+    sentences
+}
+
 /// Returns an example of a list with the page details of a version.
 fn sample_page(version: &ApiVersion) -> Value {
-    let (name, members) = version.wire.envelope.page;
+    let (_, members) = version.wire.envelope.page;
     let values: Map<String, Value> = members
         .iter()
         .map(|(name, member)| ((*name).to_owned(), sample(*member, version)))
         .collect();
-    json!({ "data": ["..."], name: values })
+    page_reply(version, json!(["..."]), values)
 }
 
 const fn meaning(member: PageMember) -> &'static str {
@@ -424,7 +462,7 @@ fn sample(member: PageMember, version: &ApiVersion) -> Value {
         PageMember::Number => json!(1),
         PageMember::Pages => json!(3),
         PageMember::Total => json!(120),
-        PageMember::PerPage => json!(50),
+        PageMember::PerPage => json!(version.wire.envelope.page_size.default),
         PageMember::Next => json!(format!("{}/trainees?cursor=...", version.label.base_path())),
     }
 }

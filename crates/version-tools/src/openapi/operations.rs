@@ -14,7 +14,7 @@ pub(super) const JSON_LINES: &str = "application/x-ndjson";
 /// Returns the operations of an endpoint, with their methods.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
     let name = operation_id(endpoint);
-    match endpoint.method() {
+    match context.version.row(endpoint).method {
         Method::Get => vec![(HttpMethod::Get, operation(context, endpoint, name))],
         Method::Post => vec![(HttpMethod::Post, operation(context, endpoint, name))],
         Method::Delete => vec![(HttpMethod::Delete, operation(context, endpoint, name))],
@@ -33,7 +33,7 @@ fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operatio
     let deprecation = context.version.endpoints.deprecation(endpoint);
     let tag = Tag::ALL
         .iter()
-        .find(|(tag, ..)| *tag == endpoint.row().tag)
+        .find(|(tag, ..)| *tag == context.version.row(endpoint).tag)
         .map_or("", |(_, name, _)| name);
     OperationBuilder::new()
         .operation_id(Some(name))
@@ -50,7 +50,7 @@ fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operatio
 /// Returns the body of a request; `None` if the endpoint reads no body. A batch can be sent as a
 /// JSON array or as lines of JSON.
 fn body(context: Context<'_>, endpoint: Endpoint) -> Option<RequestBody> {
-    let request = endpoint.row().request?;
+    let request = context.version.row(endpoint).request?;
     let content = ContentBuilder::new().example(examples::request(context.version, endpoint));
     let body = RequestBodyBuilder::new().required(Some(Required::True));
     if request.batch_of.is_some() {

@@ -15,8 +15,8 @@ const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 
 /// Returns the parameters of an endpoint.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
-    let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(identifier).collect();
-    let row = endpoint.row();
+    let row = context.version.row(endpoint);
+    let mut parameters: Vec<Parameter> = identifiers(row.path).map(identifier).collect();
     parameters.extend(
         row.query_parameters
             .iter()
@@ -116,8 +116,11 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
     let limit = format!(
         "Maximum number of changes; {DEFAULT_PER_PAGE} by default, at most {MAX_PER_PAGE}."
     );
-    let page_size =
-        format!("Records on a page; {DEFAULT_PER_PAGE} by default, at most {MAX_PER_PAGE}.");
+    let size = version.wire.envelope.page_size;
+    let page_size = format!(
+        "Records on a page; {} by default, at most {}.",
+        size.default, size.max
+    );
     let (description, schema) = match name {
         "academic_cycle" => (
             "The year when the academic cycle begins; the current cycle by default.",

@@ -6,6 +6,7 @@ use adapter_kit::read::{IDEMPOTENCY_KEY, MAX_BATCH_ITEMS, NestedLists};
 use adapter_kit::shape::{Entry, Shape, Source, VersionField};
 use adapter_kit::version::{ApiVersion, NestedVisibility, capitalised};
 use adapter_kit::wire::{WireNested, WireRecord};
+use adapter_kit::wire_form::DATA;
 use adapter_kit::{PageMember, ProblemForm};
 use domain::fields::field::FieldInfo;
 use domain::rules::Rule;
@@ -191,18 +192,23 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
         }
         ReplyBody::Trainee => record(TRAINEE),
         ReplyBody::TraineePage => {
-            let (name, _) = context.version.wire.envelope.page;
-            in_data(list_of(TRAINEE_IN_LIST))
-                .property(name, named(PAGE))
-                .required(name)
-                .into()
+            let envelope = &context.version.wire.envelope;
+            let page = in_key(envelope.list, list_of(TRAINEE_IN_LIST));
+            match envelope.page.0 {
+                "" => with_page_members(page, context),
+                name => page.property(name, named(PAGE)).required(name),
+            }
+            .into()
         }
         ReplyBody::Changes => in_data(list_of(additions::CHANGE))
             .property("meta", named(additions::CHANGES_META))
             .required("meta")
             .into(),
         ReplyBody::Nested(kind) => record(&schema_name(kind)),
-        ReplyBody::NestedList(kind) => list(&schema_name(kind)),
+        ReplyBody::NestedList(kind) => {
+            let list = list_of(&schema_name(kind));
+            in_key(context.version.wire.envelope.list, list).into()
+        }
         ReplyBody::BatchResults => list(BATCH_RESULT),
         ReplyBody::CodeLists => {
             let list: RefOr<Schema> = named(CODE_LIST).into();
@@ -237,10 +243,15 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
 
 /// Returns an object with this schema in `data`.
 pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
+    in_key(DATA, schema)
+}
+
+/// Returns an object with this schema under a key.
+fn in_key(key: &str, schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Object)
-        .property("data", schema)
-        .required("data")
+        .property(key, schema)
+        .required(key)
 }
 
 /// Builds schemas of replies.
@@ -475,9 +486,15 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
         "The position of the page in the list. A page reached by a cursor has only {}.",
         listed(cursor_members)
     );
-    let mut object = ObjectBuilder::new()
+    let object = ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some(meaning));
+    with_page_members(object, context).into()
+}
+
+/// Adds the details of a page to an object.
+fn with_page_members(mut object: ObjectBuilder, context: Context<'_>) -> ObjectBuilder {
+    let (_, members) = context.version.wire.envelope.page;
     for (name, member) in members {
         let schema: RefOr<Schema> = match member {
             PageMember::Number => count("The page, from 1.").into(),
@@ -488,7 +505,7 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
         };
         object = object.property(*name, schema).required(*name);
     }
-    object.into()
+    object
 }
 
 fn code_list() -> RefOr<Schema> {
