@@ -10,9 +10,10 @@ pub const API: &str = "/api";
 pub const VERSIONS: &str = "/api/versions";
 /// The documentation, for people.
 pub const DOCS: &str = "/docs";
-/// The page that rewrites a body for another version.
-pub const MIGRATE: &str = "/docs/migrate";
-/// The pages about the move from one version to another.
+/// The former address of the pages about moves, which links in headers and lists still have.
+const MIGRATE: &str = "/docs/migrate";
+/// The pages about the move from one version to another. The address itself leads to the page about
+/// the move from the oldest version to the newest.
 pub const MOVE: &str = "/docs/move";
 
 /// The pages of an organisation's settings.
@@ -124,10 +125,4 @@ pub fn move_page(from: Label, to: Label) -> String {
 #[must_use]
 pub fn migration_guide(from: Label, to: Label) -> String {
     format!("{MIGRATE}?from={from}&to={to}")
-}
-
-/// The path of the page with all differences between two versions.
-#[must_use]
-pub fn differences(from: Label, to: Label) -> String {
-    format!("{DOCS}/differences/{from}..{to}")
 }

@@ -8,7 +8,7 @@ use version_tools::Difference;
 use version_tools::difference::{FieldChange, FieldChangeKind};
 
 use super::index::Entry;
-use crate::migrate::pairs_about;
+use crate::move_page::pairs_about;
 use crate::page_location::SettingsLink;
 
 /// The settings of an organisation: the path below `/settings`, the title and the content.
@@ -139,6 +139,7 @@ fn names_in_change(change: &FieldChange) -> Option<(&'static str, Option<&'stati
         | FieldChangeKind::Rejoined { before, after, .. } => Some((before, Some(after))),
         FieldChangeKind::Removed { name, same_value } => Some((name, same_value)),
         FieldChangeKind::Added { .. }
+        | FieldChangeKind::Redefined { .. }
         | FieldChangeKind::LeftOutWhenUnset { .. }
         | FieldChangeKind::AlwaysShown { .. } => None,
     }

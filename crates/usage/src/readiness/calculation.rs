@@ -291,8 +291,8 @@ impl NewRules {
                     RuleChangeKind::Dropped { .. } => {}
                 },
                 ChangeDetail::Field(field) => {
-                    if let (Direction::Request, FieldChangeKind::Renamed { before, after }) =
-                        (field.direction, field.kind)
+                    if let FieldChangeKind::Renamed { before, after } = field.kind
+                        && field.is_in(Direction::Request)
                     {
                         names.insert(before, after);
                     }

@@ -100,16 +100,28 @@ fn endpoint_changes(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> V
         .collect()
 }
 
+/// Returns advice to use another endpoint, and whether it reads the same body.
+fn instead(old: &EndpointRow, new: &EndpointRow) -> String {
+    let same_body = if old.request.is_some() && old.request == new.request {
+        " with the same body"
+    } else {
+        ""
+    };
+    format!(
+        "Use `{}`{same_body} instead of `{}`.",
+        new.name(),
+        old.name()
+    )
+}
+
 fn describe(change: EndpointChange, from: &ApiVersion, to: &ApiVersion) -> Change {
     let meaning = change.endpoint.meaning();
     let old = from.row(change.endpoint).name();
     let endpoint = to.row(change.endpoint).name();
-    let name = |other: Endpoint| to.row(other).name();
-    let succeeded = to
-        .endpoints
-        .deprecated
-        .iter()
-        .find(|deprecation| deprecation.endpoint.row().replaced_by == Some(change.endpoint));
+    let instead = |other: Endpoint| instead(from.row(change.endpoint), to.row(other));
+    let succeeded = to.endpoints.deprecated.iter().find(|deprecation| {
+        to.endpoints.replacement(deprecation.endpoint) == Some(change.endpoint)
+    });
     let (effect, summary, advice) = match change.kind {
         EndpointChangeKind::Added => (
             Effect::NewlyPossible,
@@ -117,7 +129,7 @@ fn describe(change: EndpointChange, from: &ApiVersion, to: &ApiVersion) -> Chang
             match succeeded {
                 Some(deprecation) => format!(
                     "Use this endpoint instead of the deprecated `{}`.",
-                    name(deprecation.endpoint)
+                    to.row(deprecation.endpoint).name()
                 ),
                 None => "You can use this endpoint.".to_owned(),
             },
@@ -127,7 +139,7 @@ fn describe(change: EndpointChange, from: &ApiVersion, to: &ApiVersion) -> Chang
         } => (
             Effect::Refused,
             format!("Removed endpoint `{old}`."),
-            format!("Use `{}` instead of `{old}`.", name(other)),
+            instead(other),
         ),
         EndpointChangeKind::Removed { replaced_by: None } => (
             Effect::Refused,
@@ -141,10 +153,7 @@ fn describe(change: EndpointChange, from: &ApiVersion, to: &ApiVersion) -> Chang
         } => (
             Effect::WorthKnowing,
             format!("`{endpoint}` is deprecated from {since} and removed in {removed_in}."),
-            replaced_by.map_or_else(
-                || format!("Stop using `{endpoint}`."),
-                |other| format!("Use `{}` instead of `{endpoint}`.", name(other)),
-            ),
+            replaced_by.map_or_else(|| format!("Stop using `{endpoint}`."), instead),
         ),
         EndpointChangeKind::Changed { before, after } => changed(before, after),
         EndpointChangeKind::NoLongerDeprecated => (

@@ -3,19 +3,37 @@
 use adapter_kit::body_kind::Direction;
 use adapter_kit::shape::{Entry, InputName, Inputs, Part, Shape, Source};
 use adapter_kit::versions::Served;
-use adapter_kit::wire::{WireNested, WireRecord};
-use domain::{
-    Deferral, Kind, Recommendation, Record, RecordField as _, Trainee, Withdrawal, for_each_nested,
-};
+use adapter_kit::wire::{WireNested, WireRecord, for_each_record};
+use domain::{Kind, Record, RecordField as _, for_each_nested};
 use serde::{Serialize, Serializer};
 
-use super::Change;
+use super::{Change, Effect, Example, examples};
 
 mod wording;
 
-/// A change of one field.
+/// A change of one field, which several records can have in requests and in responses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldChange {
+    /// The bodies with the field.
+    pub uses: Vec<FieldUse>,
+    /// The meaning of the field, in one sentence.
+    pub meaning: &'static str,
+    /// The kind of change.
+    #[serde(flatten)]
+    pub kind: FieldChangeKind,
+}
+
+impl FieldChange {
+    /// Whether requests, or responses, have the field.
+    #[must_use]
+    pub fn is_in(&self, direction: Direction) -> bool {
+        self.uses.iter().any(|one| one.direction == direction)
+    }
+}
+
+/// A body with a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct FieldUse {
     /// The name of the record that has the field.
     pub record: &'static str,
     /// Whether the record is nested in a trainee, if nested records differ.
@@ -23,11 +41,6 @@ pub struct FieldChange {
     /// Whether the field belongs to requests or to responses.
     #[serde(serialize_with = "direction")]
     pub direction: Direction,
-    /// The meaning of the field, in one sentence.
-    pub meaning: &'static str,
-    /// The kind of change.
-    #[serde(flatten)]
-    pub kind: FieldChangeKind,
 }
 
 /// The kind of change of a field.
@@ -54,6 +67,17 @@ pub enum FieldChangeKind {
         before: &'static str,
         /// The name after.
         after: &'static str,
+    },
+    /// The field keeps its name and has another meaning or type.
+    Redefined {
+        /// The name of the field.
+        name: &'static str,
+        /// The meaning in the version before.
+        meaning_before: &'static str,
+        /// The type in the version before.
+        type_before: &'static str,
+        /// The type in the target version.
+        type_after: &'static str,
     },
     /// The field becomes a part of a joined text.
     Joined {
@@ -131,6 +155,15 @@ impl<R: Record> Named<R> {
         }
     }
 
+    /// Returns the type of the values, in words.
+    fn type_name(&self) -> &'static str {
+        let kind = match self.source {
+            ValueSource::Field(field) => field.info().kind,
+            ValueSource::Own { kind, .. } => kind,
+        };
+        wording::type_name(kind)
+    }
+
     /// Whether two fields have the same value.
     fn has_value_of(&self, other: &Self) -> bool {
         match (&self.source, &other.source) {
@@ -192,18 +225,58 @@ impl<R: Record> Named<R> {
     }
 }
 
-/// Returns the changes of the fields of all records.
+/// Returns the changes of the fields of all records. The same change in several bodies is one
+/// change.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
-    let mut changes = record_changes::<Trainee>(from, to);
-    changes.extend(for_each_nested!(nested_changes(from, to)).concat());
-    changes.extend(record_changes::<Withdrawal>(from, to));
-    changes.extend(record_changes::<Deferral>(from, to));
-    changes.extend(record_changes::<Recommendation>(from, to));
+    let mut changes: Vec<Described> = Vec::new();
+    let found = for_each_record!(record_changes(from, to)).concat();
+    for change in found.into_iter().chain(nested_changes(from, to)) {
+        match changes.iter_mut().find(|known| known.is_same_as(&change)) {
+            Some(known) => known.add_uses(change),
+            None => changes.push(change),
+        }
+    }
     changes
+        .into_iter()
+        .map(|change| wording::describe(change, to.version))
+        .collect()
+}
+
+/// A change with what depends on its record.
+#[derive(Debug, Clone)]
+struct Described {
+    change: FieldChange,
+    effect: Effect,
+    example: Option<Example>,
+}
+
+impl Described {
+    /// Whether both are one change for a client. Fields that are renamed or joined in the same way
+    /// can have different meanings.
+    fn is_same_as(&self, other: &Self) -> bool {
+        let tells_meaning = matches!(
+            self.change.kind,
+            FieldChangeKind::Added { .. }
+                | FieldChangeKind::Removed { .. }
+                | FieldChangeKind::Redefined { .. }
+        );
+        self.change.kind == other.change.kind
+            && (!tells_meaning || self.change.meaning == other.change.meaning)
+    }
+
+    /// Adds the uses of the same change. The most severe effect applies.
+    fn add_uses(&mut self, other: Self) {
+        for one in other.change.uses {
+            if !self.change.uses.contains(&one) {
+                self.change.uses.push(one);
+            }
+        }
+        self.effect = self.effect.min(other.effect);
+    }
 }
 
 /// Returns the changes of the fields of a record, first in requests and then in responses.
-fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
+fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Described> {
     let before = sent(R::inputs(from.version));
     let after = sent(R::inputs(to.version));
     let requests = compared::<R>(&before, &after, false, Direction::Request);
@@ -211,37 +284,48 @@ fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
     let after = shown(R::shape(to.version));
     let responses = compared::<R>(&before, &after, false, Direction::Reply);
     let refuses = |name: &str| {
-        R::other_names(&to.other_names)
-            .refused
-            .iter()
-            .any(|(foreign, _)| *foreign == name)
+        let refused = &R::other_names(&to.other_names).refused;
+        refused.iter().any(|(foreign, _)| *foreign == name)
+    };
+    let described = |change: FieldChange| Described {
+        effect: wording::effect(&change, refuses),
+        example: wording::joined_names(change.kind).and_then(|[before, after]| {
+            let is_request = change.is_in(Direction::Request);
+            let direction = if is_request {
+                Direction::Request
+            } else {
+                Direction::Reply
+            };
+            examples::cut::<R>(direction, (from.version, &[before]), (to.version, &[after]))
+        }),
+        change,
     };
     requests
         .into_iter()
         .chain(responses)
-        .map(|change| wording::describe(change, to.version, refuses))
+        .map(described)
         .collect()
 }
 
-/// Returns the changes of a nested record. If a version shows other fields when the record is
-/// nested in a trainee, changes of this form are included.
-fn nested_changes<R: WireNested>(from: &Served, to: &Served) -> Vec<Change> {
-    let mut changes = record_changes::<R>(from, to);
-    let [before, after] = [from, to].map(|served| R::shapes(served.version));
-    if before.differ() || after.differ() {
-        let nested = compared::<R>(
-            &shown(Some(&before.in_trainee)),
-            &shown(Some(&after.in_trainee)),
-            true,
-            Direction::Reply,
-        );
-        changes.extend(
-            nested
-                .into_iter()
-                .map(|change| wording::describe(change, to.version, |_| false)),
-        );
+/// Returns the changes of nested records in the replies about their trainee, if a version shows
+/// other fields there.
+fn nested_changes(from: &Served, to: &Served) -> Vec<Described> {
+    fn in_trainee<R: WireNested>(from: &Served, to: &Served) -> Vec<FieldChange> {
+        let [before, after] = [from, to].map(|served| R::shapes(served.version));
+        if !before.differ() && !after.differ() {
+            return Vec::new();
+        }
+        let before = shown(Some(&before.in_trainee));
+        let after = shown(Some(&after.in_trainee));
+        compared::<R>(&before, &after, true, Direction::Reply)
     }
-    changes
+    let changes = for_each_nested!(in_trainee(from, to)).concat();
+    let described = |change: FieldChange| Described {
+        effect: wording::effect(&change, |_| false),
+        example: None,
+        change,
+    };
+    changes.into_iter().map(described).collect()
 }
 
 /// Returns the fields that requests can send.
@@ -280,7 +364,7 @@ fn shown<R: Record>(shape: Option<&Shape<R>>) -> Vec<Named<R>> {
 }
 
 /// Returns the changes of all fields. A new field with the value of a removed field counts as
-/// renamed.
+/// renamed, and a new field with only the name of a removed field as redefined.
 fn compared<R: Record>(
     before: &[Named<R>],
     after: &[Named<R>],
@@ -288,9 +372,11 @@ fn compared<R: Record>(
     direction: Direction,
 ) -> Vec<FieldChange> {
     let change = |field: &Named<R>, kind| FieldChange {
-        record: R::NAME,
-        nested,
-        direction,
+        uses: vec![FieldUse {
+            record: R::NAME,
+            nested,
+            direction,
+        }],
         meaning: field.meaning(),
         kind,
     };
@@ -304,6 +390,7 @@ fn compared<R: Record>(
     };
     let mut added: Vec<&Named<R>> = after.iter().filter(|field| !stays(field, before)).collect();
     let mut changes = Vec::new();
+    let mut removed = Vec::new();
     for field in before {
         if let Some(kept) = after.iter().find(|other| other.is(field)) {
             changes.extend(shown_when(field, kept).map(|kind| change(kept, kind)));
@@ -312,14 +399,29 @@ fn compared<R: Record>(
             changes.push(change(new, field.becomes(new)));
             changes.extend(shown_when(field, new).map(|kind| change(new, kind)));
         } else {
-            changes.push(change(
-                field,
-                FieldChangeKind::Removed {
-                    name: field.name,
-                    same_value: with_value_of(field, after),
-                },
-            ));
+            removed.push(field);
         }
+    }
+    for field in removed {
+        // No other name has the value, so a field with this name is the same field in another form.
+        let redefined = added.iter().position(|new| new.name == field.name);
+        let Some(at) = redefined else {
+            let kind = FieldChangeKind::Removed {
+                name: field.name,
+                same_value: with_value_of(field, after),
+            };
+            changes.push(change(field, kind));
+            continue;
+        };
+        let new = added.remove(at);
+        let kind = FieldChangeKind::Redefined {
+            name: field.name,
+            meaning_before: field.meaning(),
+            type_before: field.type_name(),
+            type_after: new.type_name(),
+        };
+        changes.push(change(new, kind));
+        changes.extend(shown_when(field, new).map(|kind| change(new, kind)));
     }
     for field in added {
         changes.push(change(
@@ -330,10 +432,6 @@ fn compared<R: Record>(
             },
         ));
     }
-    // The parts of a text are adjacent, and one change describes the whole text.
-    changes.dedup_by(|next, first| {
-        matches!(next.kind, FieldChangeKind::Rejoined { .. }) && next.kind == first.kind
-    });
     changes
 }
 

@@ -1,6 +1,5 @@
 //! Differences between a small version and versions that differ from it in one point.
 
-use adapter_kit::body_kind::Direction;
 use adapter_kit::version::{
     AllInputs, ApiVersion, Deprecation, Endpoints, NestedShapes, NestedVisibility, Shapes, date,
 };
@@ -14,11 +13,10 @@ use domain::{
     AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, TraineeField, Value,
     Withdrawal, WithdrawalField,
 };
-use serde_json::{Value as Json, json};
 
 use super::{
-    Change, ChangeDetail, CodesChangeKind, Difference, Effect, EndpointChangeKind, FieldChangeKind,
-    RuleChangeKind, RuleStage,
+    Change, ChangeDetail, CodesChangeKind, Difference, Effect, EndpointChangeKind, Example,
+    FieldChangeKind, RuleChangeKind, RuleStage,
 };
 
 /// Returns the differences in both directions.
@@ -37,7 +35,13 @@ fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
 
 /// Returns the differences from the small version to the other one and back.
 fn there_and_back(other: ApiVersion) -> [Difference; 2] {
-    both_ways(SAMPLE_VERSION, other)
+    both_ways(
+        ApiVersion {
+            endpoints: other.endpoints,
+            ..SAMPLE_VERSION
+        },
+        other,
+    )
 }
 
 /// Returns the only change.
@@ -90,6 +94,10 @@ const fn with_degree(degree: Shape<Degree>) -> ApiVersion {
 
 const fn with_withdrawal(withdrawal: Inputs<Withdrawal>) -> ApiVersion {
     ApiVersion {
+        endpoints: Endpoints {
+            available: &[Endpoint::Withdraw],
+            deprecated: &[],
+        },
         inputs: AllInputs {
             withdrawal,
             ..SAMPLE_VERSION.inputs
@@ -173,7 +181,7 @@ fn second_name_of_field_is_reported_with_first() {
         )
     );
     assert!(
-        only(&back).advice.contains("read `topic` instead"),
+        only(&back).advice.contains("Read `topic` instead"),
         "{}",
         only(&back).advice
     );
@@ -215,6 +223,43 @@ fn field_of_only_one_version_is_reported_with_meaning() {
 }
 
 #[test]
+fn field_with_another_type_under_its_name_is_one_change() {
+    const MONTHS: VersionField<Degree> =
+        VersionField::new("Months since the degree.", Kind::Integer, |_, _| {
+            Value::Null
+        });
+    const YEARS: VersionField<Degree> =
+        VersionField::new("Years since the degree.", Kind::Text, |_, _| Value::Null);
+    let [there, back] = both_ways(
+        with_degree(
+            const {
+                shape! { Degree, DegreeField: degree_id, age => YEARS, }
+            },
+        ),
+        with_degree(
+            const {
+                shape! { Degree, DegreeField: degree_id, age => MONTHS, }
+            },
+        ),
+    );
+    let (effect, kind) = only_field_change(&there);
+    assert_eq!(effect, Effect::ReadDifferently);
+    assert!(
+        matches!(kind, FieldChangeKind::Redefined { name: "age", .. }),
+        "{kind:?}"
+    );
+    assert_eq!(
+        only(&there).summary,
+        "`age` keeps its name, but not its value. Before (text): Years since the degree. Now (a \
+         whole number): Months since the degree."
+    );
+    assert!(matches!(
+        only_field_change(&back).1,
+        FieldChangeKind::Redefined { .. }
+    ));
+}
+
+#[test]
 fn old_name_of_renamed_input_is_refused() {
     let [there, back] = there_and_back(with_withdrawal(
         const {
@@ -229,11 +274,7 @@ fn old_name_of_renamed_input_is_refused() {
             only_field_change(&difference),
             (Effect::Refused, FieldChangeKind::Renamed { before, after })
         );
-        let change = difference.fields().next().unwrap();
-        assert_eq!(
-            (change.record, change.direction),
-            ("withdrawal", Direction::Request)
-        );
+        assert_eq!(only(&difference).of, "withdrawal requests");
     }
 }
 
@@ -279,14 +320,10 @@ fn text_with_other_join_is_reported_once() {
             assert_eq!(only_field_change(&difference), (effect, kind));
             assert_eq!(
                 only(&difference).summary,
-                "In requests, `wish` joins its parts differently."
+                "`wish` joins its parts differently."
             );
         }
     }
-}
-
-fn parsed(text: &str) -> Json {
-    serde_json::from_str(text).unwrap()
 }
 
 #[test]
@@ -296,26 +333,27 @@ fn examples_of_groups_use_nested_objects() {
         safeguarding_concern_reasons,
     };
     const LEAVING: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
-        leaving { on = withdrawal_date, cause = trigger as Text }, future_interest, reasons, another_reason,
+        leaving { on = withdrawal_date, cause = trigger }, future_interest, reasons, another_reason,
         safeguarding_concern_reasons,
     };
     let [there, _] = both_ways(with_withdrawal(LEFT), with_withdrawal(LEAVING));
-    let examples = there
+    let examples: Vec<&Example> = there
         .changes
         .iter()
-        .filter_map(|change| change.example.as_ref());
-    let examples: Vec<[Json; 2]> = examples
-        .map(|example| [parsed(&example.before), parsed(&example.after)])
+        .filter_map(|change| change.example.as_ref())
         .collect();
-    let grouped = [
-        json!({ "left": { "day": "...", "by": "..." } }),
-        json!({ "leaving": { "on": "...", "cause": "..." } }),
-    ];
-    let typed = [
-        json!({ "leaving": { "cause": 12 } }),
-        json!({ "leaving": { "cause": "12" } }),
-    ];
-    assert_eq!(examples, [grouped, typed], "{there:#?}");
+    let [example] = examples.as_slice() else {
+        panic!("{there:#?}")
+    };
+    // The values are those of the example bodies.
+    assert_eq!(
+        example.before,
+        r#"{"left":{"day":"2026-10-23","by":"trainee"}}"#
+    );
+    assert_eq!(
+        example.after,
+        r#"{"leaving":{"on":"2026-10-23","cause":"trainee"}}"#
+    );
 }
 
 #[test]

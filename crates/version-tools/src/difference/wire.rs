@@ -1,16 +1,18 @@
 //! Wire forms of versions: words for codes, groups, types and defaults of inputs, the JSON members
 //! around records, and the form of errors.
 
+use adapter_kit::body_kind::Direction;
 use adapter_kit::reference;
 use adapter_kit::shape::{Entry, JsonType, Shape, group_of};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
 use adapter_kit::{PageMember, PageSize, ProblemForm};
-use domain::{Kind, List, Lists, RecordField as _};
+use domain::{List, Lists, RecordField as _, Trainee};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Change, ChangeDetail, Effect, at_path, at_paths};
+use super::examples::{at_path, cut, sent};
+use super::{Change, ChangeDetail, Effect, Example};
 use crate::documents::listed;
 use crate::openapi::examples::page_reply;
 
@@ -107,10 +109,7 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
     let advice = format!(
         "Send and read the new values, such as `{after}` instead of `{before}`. The old values are refused."
     );
-    let earlier = reference::fields_of_list(from, list.name())
-        .first()
-        .copied()
-        .unwrap_or(field);
+    let earlier = *reference::fields_of_list(from, list.name()).first()?;
     let change = change(
         Effect::Refused,
         WirePart::Words,
@@ -119,17 +118,15 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
         summary,
         advice,
     );
-    Some(change.with_example(
-        &at_path(earlier, json!(before)),
-        &at_path(field, json!(after)),
-    ))
+    let example = cut::<Trainee>(Direction::Request, (from, &[earlier]), (to, &[field]));
+    Some(change.with_example(example))
 }
 
 fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     let shapes = [from, to].map(|version| R::shape(version));
     if let [Some(before), Some(after)] = shapes {
-        changes.extend(groups(before, after));
+        changes.extend(groups((from, before), (to, after)));
     }
     changes.extend(input_groups::<R>(from, to));
     changes.extend(input_types::<R>(from, to));
@@ -138,7 +135,10 @@ fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Chan
 }
 
 /// Returns the changes of groups in responses.
-fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
+fn groups<R: WireRecord>(
+    (from, before): (&ApiVersion, &Shape<R>),
+    (to, after): (&ApiVersion, &Shape<R>),
+) -> Vec<Change> {
     let mut changes = Vec::new();
     let groups_of =
         |shape: &Shape<R>| distinct_groups(shape.entries.iter().map(|entry| entry.name));
@@ -151,14 +151,14 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
             .iter()
             .filter(|entry| group_of(entry.name) == Some(group) && entry.is_first_part())
             .collect();
-        let names: Vec<&str> = fields.iter().map(|entry| last_name(entry.name)).collect();
-        let earlier = fields
+        let names: Vec<&str> = fields.iter().map(|entry| entry.name).collect();
+        let earlier: Vec<&str> = fields
             .iter()
             .filter_map(|entry| before.name_of(entry.field()?))
             .collect();
         let summary = format!(
             "In responses, `{group}` is an object with {}. The object is null if none of its fields has a value.",
-            listed(names.iter().copied())
+            listed(names.iter().map(|name| last_name(name)))
         );
         let advice = format!("Read these fields from `{group}`.");
         let change = change(
@@ -169,7 +169,8 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
             summary,
             advice,
         );
-        changes.push(with_grouping(change, group, &names, earlier));
+        let example = cut::<R>(Direction::Reply, (from, &earlier), (to, &names));
+        changes.push(change.with_example(example));
     }
     for group in groups_of(before)
         .into_iter()
@@ -208,15 +209,15 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
         let names: Vec<&str> = after
             .in_group(group)
             .filter(|input| input.is_first_part())
-            .map(|input| last_name(input.name))
+            .map(|input| input.name)
             .collect();
-        let earlier = after
+        let earlier: Vec<&str> = after
             .in_group(group)
             .filter_map(|input| before.name_of(input.field))
             .collect();
         let summary = format!(
             "In requests, `{group}` is an object with {}.",
-            listed(names.iter().copied())
+            listed(names.iter().map(|name| last_name(name)))
         );
         let advice = format!(
             "Send these fields in `{group}`. An update keeps fields that the object omits. To clear all of its \
@@ -230,19 +231,10 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
             summary,
             advice,
         );
-        changes.push(with_grouping(change, group, &names, earlier));
+        let example = cut::<R>(Direction::Request, (from, &earlier), (to, &names));
+        changes.push(change.with_example(example));
     }
     changes
-}
-
-/// Adds an example: the fields under their earlier names, then under `names` in the group.
-fn with_grouping(change: Change, group: &str, names: &[&str], earlier: Vec<&str>) -> Change {
-    let before = at_paths(earlier.into_iter().map(|name| (name, json!("..."))));
-    let after: Map<String, Value> = names
-        .iter()
-        .map(|name| ((*name).to_owned(), json!("...")))
-        .collect();
-    change.with_example(&before, &json!({ group: after }))
 }
 
 /// Returns the last name in the path of a field.
@@ -290,20 +282,28 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
             ),
         };
         let change = change(effect, WirePart::InputType, name, R::NAME, summary, advice);
-        // Sample values for the example, once as text and once as a number.
-        let [text, number] = if after.field.info().kind == Kind::Year {
-            [json!("2021"), json!(2021)]
-        } else {
-            [json!("12"), json!(12)]
-        };
-        let [text, number] = [text, number].map(|value| at_path(name, value));
-        changes.push(match after.accepts {
-            Some(JsonType::Integer) => change.with_example(&text, &number),
-            Some(JsonType::Text) => change.with_example(&number, &text),
-            None => change,
-        });
+        changes.push(change.with_example(type_example::<R>(from, before.name, to, name)));
     }
     changes
+}
+
+/// Returns the example value of an input in `to`, and before it the same value in its other JSON
+/// type.
+fn type_example<R: WireRecord>(
+    from: &ApiVersion,
+    before: &str,
+    to: &ApiVersion,
+    after: &str,
+) -> Option<Example> {
+    let other_type = |value: &Value| match value {
+        Value::String(text) => Some(Value::from(text.parse::<i64>().ok()?)),
+        Value::Number(number) => Some(Value::from(number.to_string())),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let value = sent::<R>(to, after)?;
+    let was = sent::<R>(from, before).filter(|was| *was != value);
+    let was = was.or_else(|| other_type(&value))?;
+    Some(Example::new(&at_path(before, was), &at_path(after, value)))
 }
 
 /// Returns a change for each input that has another default in `to`.
@@ -343,12 +343,7 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
             summary,
             advice,
         );
-        // The example shows the default as if the client had sent it.
-        let example = written(after.default).or(written(before.default));
-        changes.push(match example {
-            Some(value) => change.with_example(&json!({}), &at_path(name, json!(value))),
-            None => change,
-        });
+        changes.push(change);
     }
     changes
 }
@@ -402,7 +397,7 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
         sentences.join(" "),
         advice,
     );
-    Some(change.with_example(&sample_page(from), &sample_page(to)))
+    Some(change.with_example(Some(Example::new(&sample_page(from), &sample_page(to)))))
 }
 
 /// Returns the place of page details for a sentence.
@@ -498,11 +493,12 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     );
     let without = json!({ "data": {} });
     let with = json!({ "data": {}, "links": { "self": "/api/.../trainees/..." } });
-    Some(if after {
-        change.with_example(&without, &with)
+    let [before, after] = if after {
+        [without, with]
     } else {
-        change.with_example(&with, &without)
-    })
+        [with, without]
+    };
+    Some(change.with_example(Some(Example::new(&before, &after))))
 }
 
 /// Returns the change of the form of errors.
@@ -542,5 +538,5 @@ fn problems(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             "errors": [{ "pointer": "/data/email", "code": "blank", "detail": "email cannot be blank" }],
         }),
     };
-    Some(change.with_example(&example(before), &example(after)))
+    Some(change.with_example(Some(Example::new(&example(before), &example(after)))))
 }

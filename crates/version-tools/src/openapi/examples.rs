@@ -162,7 +162,7 @@ fn nested_reply<R: WireNested + NestedExample>(
 }
 
 /// Returns the example of a reply; `None` if there is no example.
-pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Option<Value> {
+pub(crate) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Option<Value> {
     match reply {
         ReplyBody::ServiceStatus => Some(json!({ "status": "ok" })),
         ReplyBody::Trainee => {
