@@ -94,14 +94,6 @@ pub struct RequestBody {
     pub batch_of: Option<Endpoint>,
 }
 
-impl RequestBody {
-    /// Whether the request creates a trainee.
-    #[must_use]
-    pub fn creates_trainee(self) -> bool {
-        self.record == RecordKind::Trainee && self.purpose == Some(Purpose::Create)
-    }
-}
-
 /// The contents of the reply to a successful request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named after its contents")]

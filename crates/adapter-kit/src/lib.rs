@@ -34,6 +34,7 @@
 pub mod body_kind;
 pub mod compose;
 pub mod endpoint;
+pub mod form;
 pub mod label;
 pub mod lifecycle;
 pub mod names;

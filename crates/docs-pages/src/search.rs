@@ -108,7 +108,11 @@ fn search(
     query: String,
 ) -> Search {
     let label = served.version.label;
-    let new_index = || Index::new(served, state.versions, state.lists, settings);
+    let new_index = || {
+        let mut entries = pages::renamed_fields(served, state.versions, state.lists);
+        entries.extend(pages::all(state.versions, settings));
+        Index::new(entries, served, state.versions, state.lists)
+    };
     let index = indexes
         .get(&label)
         .map(|index| index.get_or_init(new_index));

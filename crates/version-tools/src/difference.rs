@@ -28,7 +28,7 @@ mod wire;
 
 pub use accepted_codes::{CodeName, CodesChange, CodesChangeKind, YearsChange};
 pub use endpoints::{EndpointChange, EndpointChangeKind};
-pub use fields::{FieldChange, FieldChangeKind, FieldUse};
+pub use fields::{FieldChange, FieldChangeKind, FieldUse, Rewriting, WrittenMembers};
 pub use lists::NestedInListsChange;
 pub use messages::{NestedErrorsChange, VocabularyChange};
 pub use read_only_names::ReadOnlyNamesChange;

@@ -60,6 +60,7 @@ fn wire(version: &ApiVersion) -> Map<String, Value> {
     });
     let mut forms: Map<String, Value> = words
         .chain(for_each_record!(joined(version)).concat())
+        .chain(for_each_record!(formed(version)).concat())
         .collect();
     let json_types = Map::from_iter(for_each_record!(json_types(version)).concat());
     let defaults = Map::from_iter(for_each_record!(defaults(version)).concat());
@@ -78,6 +79,20 @@ fn wire(version: &ApiVersion) -> Map<String, Value> {
         }
     }
     forms
+}
+
+/// Returns the contracts of the forms of fields, by name such as `trainee.name`.
+fn formed<R: WireRecord>(version: &ApiVersion) -> Vec<(String, Value)> {
+    let shown = R::shape(version)
+        .into_iter()
+        .flat_map(|shape| shape.entries);
+    let shown = shown.filter_map(|entry| Some((entry.name, entry.form?, entry.form_field())));
+    let sent = R::inputs(version).entries.iter();
+    let sent = sent.filter_map(|input| Some((input.name, input.form?, input.field.info().into())));
+    shown
+        .chain(sent)
+        .map(|(name, form, field)| (format!("{}.{name}", R::NAME), form.contract(&field)))
+        .collect()
 }
 
 /// Returns the inputs that accept only one JSON type, with this type.

@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 use adapter_kit::{Served, Versions};
 use domain::Lists;
 
-use super::pages;
 use crate::documents::{Document, address, rendered};
-use crate::page_location::SettingsLink;
 
 /// Maximum number of words of a query.
 const MAX_WORDS: usize = 8;
@@ -28,16 +26,14 @@ pub(super) struct Entry {
 }
 
 impl Index {
-    /// Creates the index of a version. Names and pages are the first entries, so that they precede
-    /// documents with the same score.
+    /// Creates the index of a version. `entries` are other entries, which precede documents with the
+    /// same score.
     pub(super) fn new(
+        mut entries: Vec<Entry>,
         served: &Served,
         versions: &Versions,
         lists: &Lists,
-        settings: SettingsLink,
     ) -> Self {
-        let mut entries = pages::renamed_fields(served, versions, lists);
-        entries.extend(pages::all(versions, settings));
         for document in Document::ALL {
             let parts = document.parts().into_iter().map(Some);
             for part in [None].into_iter().chain(parts) {

@@ -134,6 +134,7 @@ pub(super) fn renamed_fields(served: &Served, versions: &Versions, lists: &Lists
 fn names_in_change(change: &FieldChange) -> Option<(&'static str, Option<&'static str>)> {
     match change.kind {
         FieldChangeKind::Renamed { before, after }
+        | FieldChangeKind::Rewritten { before, after }
         | FieldChangeKind::Joined { before, after, .. }
         | FieldChangeKind::Split { before, after, .. }
         | FieldChangeKind::Rejoined { before, after, .. } => Some((before, Some(after))),

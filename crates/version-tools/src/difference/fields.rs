@@ -1,15 +1,20 @@
 //! Fields that are new, removed or renamed, in requests and in responses.
 
 use adapter_kit::body_kind::Direction;
+use adapter_kit::form::{FormField, MemberForm};
 use adapter_kit::shape::{Entry, InputName, Inputs, Part, Shape, Source};
 use adapter_kit::versions::Served;
 use adapter_kit::wire::{WireNested, WireRecord, for_each_record};
 use domain::{Kind, Record, RecordField as _, for_each_nested};
 use serde::{Serialize, Serializer};
 
+use self::rewriting::Member;
 use super::{Change, Effect, Example, examples};
 
+mod rewriting;
 mod wording;
+
+pub use rewriting::{Rewriting, WrittenMembers};
 
 /// A change of one field, which several records can have in requests and in responses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,6 +26,9 @@ pub struct FieldChange {
     /// The kind of change.
     #[serde(flatten)]
     pub kind: FieldChangeKind,
+    /// The forms before and after, if the same value is written differently.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rewriting: Option<Box<Rewriting>>,
 }
 
 impl FieldChange {
@@ -78,6 +86,14 @@ pub enum FieldChangeKind {
         type_before: &'static str,
         /// The type in the target version.
         type_after: &'static str,
+    },
+    /// A value is written in another form, and possibly as other members
+    /// ([`FieldChange::rewriting`]).
+    Rewritten {
+        /// The name before; of a split value, the first name.
+        before: &'static str,
+        /// The name after; of a split value, the first name.
+        after: &'static str,
     },
     /// The field becomes a part of a joined text.
     Joined {
@@ -139,6 +155,8 @@ struct Named<R: Record> {
     when_set: bool,
     /// The position in a joined text.
     part: Option<Part>,
+    /// The form of the values; `None` for the common form.
+    form: Option<MemberForm>,
 }
 
 /// The source of a value: a field of the dictionary, or a function of the version.
@@ -181,7 +199,35 @@ impl<R: Record> Named<R> {
     }
 
     fn is(&self, other: &Self) -> bool {
-        self.name == other.name && self.part == other.part && self.has_value_of(other)
+        self.name == other.name
+            && self.part == other.part
+            && self.has_value_of(other)
+            && self.is_written_like(other)
+    }
+
+    /// Returns the properties of the field that its form can depend on.
+    fn form_field(&self) -> FormField {
+        match &self.source {
+            ValueSource::Field(field) => field.info().into(),
+            ValueSource::Own { kind, .. } => FormField {
+                kind: *kind,
+                codes: None,
+            },
+        }
+    }
+
+    /// Whether both fields are written in the same form.
+    fn is_written_like(&self, other: &Self) -> bool {
+        let contract = |field: &Self| field.form.map(|form| form.contract(&field.form_field()));
+        (self.form.is_none() && other.form.is_none()) || contract(self) == contract(other)
+    }
+
+    fn member(&self) -> Member {
+        Member {
+            name: self.name,
+            form: self.form,
+            field: self.form_field(),
+        }
     }
 
     /// Returns the change from this field to a field with the same value.
@@ -261,6 +307,7 @@ impl Described {
                 | FieldChangeKind::Redefined { .. }
         );
         self.change.kind == other.change.kind
+            && self.change.rewriting == other.change.rewriting
             && (!tells_meaning || self.change.meaning == other.change.meaning)
     }
 
@@ -287,17 +334,22 @@ fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Described> {
         let refused = &R::other_names(&to.other_names).refused;
         refused.iter().any(|(foreign, _)| *foreign == name)
     };
+    let joined_example = |change: &FieldChange| {
+        let [before, after] = wording::joined_names(change.kind)?;
+        let is_request = change.is_in(Direction::Request);
+        let direction = if is_request {
+            Direction::Request
+        } else {
+            Direction::Reply
+        };
+        examples::cut::<R>(direction, (from.version, &[before]), (to.version, &[after]))
+    };
     let described = |change: FieldChange| Described {
         effect: wording::effect(&change, refuses),
-        example: wording::joined_names(change.kind).and_then(|[before, after]| {
-            let is_request = change.is_in(Direction::Request);
-            let direction = if is_request {
-                Direction::Request
-            } else {
-                Direction::Reply
-            };
-            examples::cut::<R>(direction, (from.version, &[before]), (to.version, &[after]))
-        }),
+        example: match &change.rewriting {
+            Some(rewriting) => Some(rewriting.example()),
+            None => joined_example(&change),
+        },
         change,
     };
     requests
@@ -322,7 +374,10 @@ fn nested_changes(from: &Served, to: &Served) -> Vec<Described> {
     let changes = for_each_nested!(in_trainee(from, to)).concat();
     let described = |change: FieldChange| Described {
         effect: wording::effect(&change, |_| false),
-        example: None,
+        example: change
+            .rewriting
+            .as_ref()
+            .map(|rewriting| rewriting.example()),
         change,
     };
     changes.into_iter().map(described).collect()
@@ -335,6 +390,7 @@ fn sent<R: Record>(inputs: &Inputs<R>) -> Vec<Named<R>> {
         source: ValueSource::Field(input.field),
         when_set: false,
         part: input.part,
+        form: input.form,
     };
     inputs.entries.iter().map(named).collect()
 }
@@ -354,6 +410,7 @@ fn shown<R: Record>(shape: Option<&Shape<R>>) -> Vec<Named<R>> {
             source,
             when_set: entry.when_set,
             part: entry.part,
+            form: entry.form,
         }
     };
     shape
@@ -379,6 +436,7 @@ fn compared<R: Record>(
         }],
         meaning: field.meaning(),
         kind,
+        rewriting: None,
     };
     let stays = |field: &Named<R>, others: &[Named<R>]| others.iter().any(|other| other.is(field));
     // A field can be shown twice; its name is the first one.
@@ -391,10 +449,32 @@ fn compared<R: Record>(
     let mut added: Vec<&Named<R>> = after.iter().filter(|field| !stays(field, before)).collect();
     let mut changes = Vec::new();
     let mut removed = Vec::new();
+    let mut merged: Vec<&str> = Vec::new();
     for field in before {
+        if merged.contains(&field.name) {
+            // An earlier member of the split value describes all members.
+            continue;
+        }
         if let Some(kept) = after.iter().find(|other| other.is(field)) {
             changes.extend(shown_when(field, kept).map(|kind| change(kept, kind)));
-        } else if let Some(at) = added.iter().position(|new| new.has_value_of(field)) {
+        } else if let Some(new) = rewritten(field, &added) {
+            let [old_members, new_members] = [before, after].map(|fields| {
+                let members = fields.iter().filter(|other| other.has_value_of(field));
+                members.map(Named::member).collect::<Vec<_>>()
+            });
+            merged.extend(old_members.iter().map(|member| member.name));
+            added.retain(|other| !other.has_value_of(field));
+            changes.push(FieldChange {
+                rewriting: Rewriting::between(&old_members, &new_members).map(Box::new),
+                ..change(
+                    field,
+                    FieldChangeKind::Rewritten {
+                        before: field.name,
+                        after: new.name,
+                    },
+                )
+            });
+        } else if let Some(at) = position_of_same(field, &added) {
             let new = added.remove(at);
             changes.push(change(new, field.becomes(new)));
             changes.extend(shown_when(field, new).map(|kind| change(new, kind)));
@@ -433,6 +513,21 @@ fn compared<R: Record>(
         ));
     }
     changes
+}
+
+/// Returns the index of the field with the same value; of a split value, of the same member.
+fn position_of_same<R: Record>(field: &Named<R>, added: &[&Named<R>]) -> Option<usize> {
+    added
+        .iter()
+        .position(|new| new.has_value_of(field) && new.is_written_like(field))
+}
+
+/// Returns the first new field with the value of a field, if none of them has its form.
+fn rewritten<'a, R: Record>(field: &Named<R>, added: &[&'a Named<R>]) -> Option<&'a Named<R>> {
+    if position_of_same(field, added).is_some() {
+        return None;
+    }
+    added.iter().copied().find(|new| new.has_value_of(field))
 }
 
 /// Returns the change of a field that only one of the versions omits while the field has no value;

@@ -1,5 +1,6 @@
 //! Differences between a small version and versions that differ from it in one point.
 
+use adapter_kit::form::{FirstWord, Flag, LABELLED, Scaled};
 use adapter_kit::version::{
     AllInputs, ApiVersion, Deprecation, Endpoints, NestedShapes, NestedVisibility, Shapes, date,
 };
@@ -18,6 +19,8 @@ use super::{
     Change, ChangeDetail, CodesChangeKind, Difference, Effect, EndpointChangeKind, Example,
     FieldChangeKind, RuleChangeKind, RuleStage,
 };
+use crate::openapi;
+use crate::shape_document::describe;
 
 /// Returns the differences in both directions.
 fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
@@ -629,4 +632,118 @@ fn other_keys_and_sizes_of_pages_are_reported() {
         r#"{"items":["..."],"next":"/api/v2002.0/trainees?cursor=..."}"#
     );
     assert!(only(&back).advice.contains("from `data`"));
+}
+
+#[test]
+fn form_change_is_one_change_with_example() {
+    const MONTHS: Scaled = Scaled::new(12, "months");
+    const YEARS_AS_MONTHS: Shape<Degree> = shape! { Degree, DegreeField:
+        degree_id, uk_degree, non_uk_degree, topic = subject, institution,
+        graduation_year as MONTHS, grade, other_grade, country,
+    };
+    let [there, back] = there_and_back(with_degree(YEARS_AS_MONTHS));
+    let change = only(&there);
+    assert_eq!(change.effect, Effect::ReadDifferently);
+    assert_eq!(change.summary, "`graduation_year` is written in months.");
+    let example = change.example.as_ref().unwrap();
+    assert_eq!(example.before, r#"{"graduation_year":2021}"#);
+    assert_eq!(example.after, r#"{"graduation_year":24252}"#);
+    let change = only(&back);
+    assert_eq!(
+        change.summary,
+        "`graduation_year` is no longer written in months."
+    );
+}
+
+#[test]
+fn effect_in_requests_depends_on_what_is_still_read() {
+    const FLAG: Flag = Flag {
+        yes: "provider",
+        no: "trainee",
+    };
+    const AS_FLAG: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, trigger = trigger as FLAG, future_interest, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    const AS_OBJECT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, trigger = trigger as LABELLED, future_interest, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    for (inputs, effect) in [
+        (AS_FLAG, Effect::Refused),
+        (AS_OBJECT, Effect::WorthKnowing),
+    ] {
+        let [there, back] = there_and_back(with_withdrawal(inputs));
+        let name = "trigger";
+        let (before, after) = (name, name);
+        let kind = FieldChangeKind::Rewritten { before, after };
+        assert_eq!(only_field_change(&there), (effect, kind));
+        assert_eq!(only_field_change(&back), (Effect::Refused, kind));
+    }
+}
+
+#[test]
+fn split_field_is_one_change_with_all_members() {
+    const SPLIT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, trigger, future_interest, reasons, reason_word = another_reason[0] as FirstWord,
+        reason_rest = another_reason[1] as FirstWord, safeguarding_concern_reasons,
+    };
+    let [there, back] = there_and_back(with_withdrawal(SPLIT));
+    let change = only(&there);
+    assert!(
+        change.summary.starts_with(
+            "`another_reason` is split into `reason_word`, `reason_rest`, and written as two members"
+        ),
+        "{}",
+        change.summary
+    );
+    let example = change.example.as_ref().unwrap();
+    assert_eq!(
+        [example.before.as_str(), example.after.as_str()],
+        [
+            r#"{"another_reason":"Jane Mary Ann"}"#,
+            r#"{"reason_word":"Jane","reason_rest":"Mary Ann"}"#
+        ]
+    );
+    assert!(
+        only(&back)
+            .summary
+            .starts_with("`reason_word`, `reason_rest` are merged into `another_reason`"),
+        "{}",
+        only(&back).summary
+    );
+}
+
+#[test]
+fn changed_form_changes_the_shape_document() {
+    const MONTHS: Scaled = Scaled::new(12, "months");
+    const QUARTERS: Scaled = Scaled::new(4, "quarters");
+    const AS_MONTHS: Inputs<Degree> = inputs! { Degree, DegreeField: graduation_year as MONTHS };
+    const AS_QUARTERS: Inputs<Degree> =
+        inputs! { Degree, DegreeField: graduation_year as QUARTERS };
+    let document = |degree| {
+        let inputs = AllInputs {
+            degree,
+            ..SAMPLE_VERSION.inputs
+        };
+        let version = ApiVersion {
+            inputs,
+            ..SAMPLE_VERSION
+        };
+        describe(&version, Lists::embedded())
+    };
+    assert_ne!(document(AS_MONTHS), document(AS_QUARTERS));
+}
+
+#[test]
+fn list_that_a_version_computes_is_a_list_or_null() {
+    const WORDS: VersionField<Degree> =
+        VersionField::new("Words.", Kind::TextList, |_, _| domain::Value::Null);
+    let version = with_degree(shape! { Degree, DegreeField: degree_id, words => WORDS });
+    let versions = Versions::new(&[Box::leak(Box::new(version))]);
+    let served = versions.iter().next().unwrap();
+    let document = serde_json::to_value(openapi::document(served, Lists::embedded())).unwrap();
+    let words = &document["components"]["schemas"]["Degree"]["properties"]["words"];
+    assert_eq!(words["type"].as_array().unwrap(), &["array", "null"]);
+    assert_eq!(words["items"]["type"], "string");
 }

@@ -2,12 +2,11 @@
 //! around records, and the form of errors.
 
 use adapter_kit::body_kind::Direction;
-use adapter_kit::reference;
 use adapter_kit::shape::{Entry, JsonType, Shape, group_of};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use adapter_kit::{PageMember, PageSize, ProblemForm};
-use domain::{List, Lists, RecordField as _, Trainee};
+use adapter_kit::{PageMember, PageSize, ProblemForm, compose, reference};
+use domain::{List, Lists, Trainee};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -259,7 +258,9 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
         let Some(before) = R::inputs(from).find_by_field(after.field) else {
             continue;
         };
-        if before.accepts == after.accepts {
+        // A change of the form describes the types.
+        let has_form = before.form.is_some() || after.form.is_some();
+        if before.accepts == after.accepts || has_form {
             continue;
         }
         let name = after.name;
@@ -317,9 +318,10 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
             continue;
         }
         let name = after.name;
-        let codes = after.field.info().codes;
-        let written =
-            |default: Option<&'static str>| default.map(|value| to.wire.written_in(codes, value));
+        let written = |default: Option<&'static str>| {
+            let value = compose::written::<R>(to, after, domain::Value::text(default?))?;
+            Some(value.as_str().map_or(value.to_string(), str::to_owned))
+        };
         let (summary, advice) = match (written(before.default), written(after.default)) {
             (_, Some(value)) => (
                 format!("If a new record omits `{name}`, its value is `{value}`."),

@@ -1,11 +1,13 @@
 //! Schemas of single fields in replies and requests, from the dictionary.
 
+use adapter_kit::body_kind::Direction;
+use adapter_kit::form::{FormField, MemberForm};
 use adapter_kit::read::MAX_RECORDS;
 use adapter_kit::shape::{JsonType, Part};
 use adapter_kit::version::{ApiVersion, Vocabulary};
 use domain::fields::field::{Codes, FieldInfo};
 use domain::{Kind, Lists};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
     AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
@@ -110,6 +112,47 @@ pub(super) fn joined(
     object.schema_type(types).into()
 }
 
+/// Returns the schema of a field in another form. Null stands for no value.
+pub(super) fn formed(
+    meaning: &str,
+    field: &FormField,
+    form: MemberForm,
+    (direction, presence): (Direction, Presence),
+) -> RefOr<Schema> {
+    let mut schema = match direction {
+        Direction::Reply => form.form.schema(field),
+        Direction::Request => form.form.request_schema(field),
+    };
+    if let Some(members) = schema.as_object_mut() {
+        let description = format!("{meaning} {}", form.describe(field));
+        members.insert("description".to_owned(), json!(description));
+        if presence == Presence::Optional {
+            allow_null(members);
+        }
+    }
+    serde_json::from_value(schema)
+        .unwrap_or_else(|_| ObjectBuilder::new().description(Some(meaning)).into())
+}
+
+/// Allows null in a JSON Schema with a type, with listed values or with alternatives.
+fn allow_null(schema: &mut Map<String, Value>) {
+    if let Some(types) = schema.get_mut("type") {
+        if let Value::Array(types) = types {
+            types.push(json!("null"));
+        } else {
+            *types = json!([types.take(), "null"]);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.push(Value::Null);
+    }
+    for key in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(schemas)) = schema.get_mut(key) {
+            schemas.push(json!({ "type": "null" }));
+        }
+    }
+}
+
 /// Marks a field as read-only.
 pub(super) fn read_only(mut schema: RefOr<Schema>) -> RefOr<Schema> {
     if let RefOr::T(Schema::Object(object)) = &mut schema {
@@ -119,8 +162,8 @@ pub(super) fn read_only(mut schema: RefOr<Schema>) -> RefOr<Schema> {
 }
 
 /// Adds the default of an absent key in a request for a new record.
-pub(super) fn with_default(mut schema: RefOr<Schema>, default: &str) -> RefOr<Schema> {
-    let default = Some(json!(default));
+pub(super) fn with_default(mut schema: RefOr<Schema>, default: Value) -> RefOr<Schema> {
+    let default = Some(default);
     match &mut schema {
         RefOr::T(Schema::Object(object)) => object.default = default,
         RefOr::T(Schema::AnyOf(any)) => any.default = default,
@@ -215,10 +258,14 @@ pub(super) fn sent(
                     .pattern(Some(BLANK)),
             )
             .into(),
+        Kind::Integer => object
+            .schema_type(types(vec![Type::Integer, Type::String]))
+            .into(),
+        Kind::Boolean => object
+            .schema_type(types(vec![Type::Boolean, Type::String]))
+            .into(),
         // Requests do not have fields of these kinds.
-        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => {
-            object.into()
-        }
+        Kind::Timestamp | Kind::Document | Kind::Uuid => object.into(),
     }
 }
 

@@ -11,6 +11,7 @@ use adapter_kit::{PageMember, ProblemForm};
 use domain::fields::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Field, Kind, Record, RecordField, TraineeField, for_each_nested, for_nested_list};
+use serde_json::json;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
     AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema,
@@ -290,14 +291,23 @@ impl Reply<'_> {
             let meanings = parts.filter_map(|part| Some(part.field()?.info().meaning));
             return fields::joined(meanings, part, Presence::Optional);
         }
-        let schema = match &entry.source {
-            Source::Field(field) => {
+        let schema = match (&entry.source, entry.form) {
+            (source, Some(form)) => {
+                let meaning = match source {
+                    Source::Field(field) => field.info().meaning,
+                    Source::Own(own) => own.meaning,
+                };
+                let meaning = self.0.version.vocabulary.apply(meaning);
+                let may = (Direction::Reply, Presence::Optional);
+                fields::formed(&meaning, &entry.form_field(), form, may)
+            }
+            (Source::Field(field), None) => {
                 let info = field.info();
                 let nested =
                     nested_list(*field).and_then(|list| for_nested_list!(list, in_trainee(self.0)));
                 shown(info, info.kind, self.0, nested)
             }
-            Source::Own(VersionField { meaning, kind, .. }) => {
+            (Source::Own(VersionField { meaning, kind, .. }), None) => {
                 self.outside_dictionary(meaning, *kind)
             }
         };
@@ -320,7 +330,12 @@ impl Reply<'_> {
             never_null: false,
             ..info
         };
-        shown(&info, kind, self.0, None)
+        let mut schema = shown(&info, kind, self.0, None);
+        // A list of the dictionary is never null, but the function of a version can return null.
+        if let RefOr::T(Schema::Array(list)) = &mut schema {
+            list.schema_type = SchemaType::Array(vec![Type::Array, Type::Null]);
+        }
+        schema
     }
 }
 
@@ -425,27 +440,42 @@ impl Request<'_> {
             if info.kind == Kind::Records && !is_whole {
                 continue;
             }
-            let presence = presence(rules, input.field);
+            let is_split = input.form.is_some_and(|form| form.form.members() > 1);
+            // A value can be in any of its members.
+            let presence = if is_split {
+                Presence::Optional
+            } else {
+                presence(rules, input.field)
+            };
             let nested =
                 nested_list(input.field).and_then(|list| for_nested_list!(list, new_in_trainee()));
-            let schema = match input.part {
-                Some(part) => {
+            let schema = match (input.part, input.form) {
+                (None, Some(form)) => {
+                    let meaning = self.0.version.vocabulary.apply(info.meaning);
+                    let may = (Direction::Request, presence);
+                    fields::formed(&meaning, &info.into(), form, may)
+                }
+                (Some(part), _) => {
                     let meanings = inputs
                         .parts(input)
                         .iter()
                         .map(|part| part.field.info().meaning);
                     fields::joined(meanings, part, presence)
                 }
-                None => sent(info, presence, input.accepts, self.0, nested),
+                (None, None) => sent(info, presence, input.accepts, self.0, nested),
             };
             let default = input.default.filter(|_| is_whole);
             let schema = default.map_or(schema.clone(), |default| {
-                fields::with_default(schema, self.0.version.wire.written_in(info.codes, default))
+                let written = match input.form {
+                    Some(form) => form.write(&domain::Value::text(default), &info.into()),
+                    None => json!(self.0.version.wire.written_in(info.codes, default)),
+                };
+                fields::with_default(schema, written)
             });
             members.add(
                 input.name,
                 schema,
-                is_whole && presence == Presence::Required && default.is_none(),
+                is_whole && presence == Presence::Required && default.is_none() && !is_split,
             );
         }
         members.into_object(
@@ -494,7 +524,7 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
 
 /// Adds the details of a page to an object.
 fn with_page_members(mut object: ObjectBuilder, context: Context<'_>) -> ObjectBuilder {
-    let (_, members) = context.version.wire.envelope.page;
+    let (page, members) = context.version.wire.envelope.page;
     for (name, member) in members {
         let schema: RefOr<Schema> = match member {
             PageMember::Number => count("The page, from 1.").into(),
@@ -503,7 +533,11 @@ fn with_page_members(mut object: ObjectBuilder, context: Context<'_>) -> ObjectB
             PageMember::PerPage => count("Records on a page.").into(),
             PageMember::Next => or_null(text("The address of the next page."), Type::String),
         };
-        object = object.property(*name, schema).required(*name);
+        object = object.property(*name, schema);
+        // A page reached by a cursor lacks these members, and shares the object with the list.
+        if !page.is_empty() || is_on_every_page(*member) {
+            object = object.required(*name);
+        }
     }
     object
 }

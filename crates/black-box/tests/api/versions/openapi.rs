@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::Endpoint;
+use adapter_kit::{ApiVersion, Endpoint};
 use chrono::Utc;
 use domain::fields::value::Date;
 use fixtures::example::AFTERWARDS;
@@ -14,7 +14,7 @@ use version_tools::openapi::examples;
 
 use crate::api::support::contract::Contract;
 use crate::api::support::shown::path_of;
-use crate::api::support::versions::methods;
+use crate::api::support::versions::{method_names, methods};
 use crate::api::support::{Api, Register, Response, every_version};
 
 /// A record of each kind, for paths that name one.
@@ -52,10 +52,17 @@ fn documented(api: &Api<'_>) -> &'static Contract {
     Contract::find(&api.version.label.to_string()).unwrap()
 }
 
-fn place(endpoint: Endpoint, method: &str) -> String {
+/// The place of an operation in the document. `method` is a usual method of the endpoint.
+fn place(version: &ApiVersion, endpoint: Endpoint, method: &str) -> String {
+    let row = version.row(endpoint);
+    let method = if row.method == endpoint.method() {
+        method
+    } else {
+        method_names(row.method)[0]
+    };
     format!(
         "/paths/{}/{}",
-        endpoint.path().replace('/', "~1"),
+        row.path.replace('/', "~1"),
         method.to_lowercase()
     )
 }
@@ -112,16 +119,16 @@ fn every_endpoint_is_described_and_no_other() {
             .endpoints
             .all()
             .flat_map(|endpoint| {
-                methods(endpoint)
+                let row = api.version.row(endpoint);
+                method_names(row.method)
                     .iter()
-                    .map(move |method| (endpoint, method.to_lowercase()))
+                    .map(|method| format!("{} {}", method.to_lowercase(), row.path))
             })
-            .map(|(endpoint, method)| format!("{method} {}", endpoint.path()))
             .collect();
         assert_eq!(described, endpoints);
         for endpoint in api.version.endpoints.all() {
             for method in methods(endpoint) {
-                let operation = in_document(contract, &place(endpoint, method));
+                let operation = in_document(contract, &place(api.version, endpoint, method));
                 let deprecated = api.version.endpoints.deprecation(endpoint).is_some();
                 assert_eq!(
                     operation.get("deprecated").is_some_and(|flag| flag == true),
@@ -204,7 +211,7 @@ fn accepts_every_example_on(today: Date) {
                 assert_eq!(reply.warnings(), Vec::<&str>::new());
                 let schema = format!(
                     "{}/requestBody/content/application~1json",
-                    place(endpoint, method)
+                    place(api.version, endpoint, method)
                 );
                 assert_eq!(
                     in_document(documented(&api), &format!("{schema}/example")),
@@ -229,7 +236,7 @@ fn every_example_of_a_reply_is_of_its_schema() {
         let contract = documented(api);
         for endpoint in api.version.endpoints.all() {
             for method in methods(endpoint) {
-                let place = format!("{}/responses", place(endpoint, method));
+                let place = format!("{}/responses", place(api.version, endpoint, method));
                 for (status, reply) in in_document(contract, &place).as_object().unwrap() {
                     let Some(example) = reply.pointer("/content/application~1json/example") else {
                         continue;
@@ -295,7 +302,7 @@ fn what_the_schema_of_a_request_forbids_is_refused() {
             let method = methods(endpoint)[0];
             let schema = format!(
                 "{}/requestBody/content/application~1json/schema",
-                place(endpoint, method)
+                place(api.version, endpoint, method)
             );
             let (of_record, record) = record_of(contract, endpoint, &schema);
             for field in of_record["properties"].as_object().unwrap().keys() {

@@ -4,13 +4,22 @@ use adapter_kit::body_kind::Direction;
 use adapter_kit::version::ApiVersion;
 use domain::Kind;
 
-use super::{Described, FieldChange, FieldChangeKind, FieldUse};
+use super::{Described, FieldChange, FieldChangeKind, FieldUse, Rewriting};
 use crate::difference::{Change, ChangeDetail, Effect};
+use crate::documents::listed;
 
 /// Returns the effect of a change in one body. `refuses` returns whether the target version refuses
 /// a name of another version.
 pub(super) fn effect(change: &FieldChange, refuses: impl Fn(&str) -> bool) -> Effect {
     let is_sent = change.is_in(Direction::Request);
+    if let Some(rewriting) = change.rewriting.as_ref().filter(|_| is_sent) {
+        let is_refused = rewriting.before.names.iter().any(|name| refuses(name));
+        return match (is_refused, rewriting.has_other_names()) {
+            (true, _) => Effect::Refused,
+            (false, true) => Effect::RecordedDifferently,
+            (false, false) => rewriting.effect,
+        };
+    }
     match change.kind {
         FieldChangeKind::Added { .. } => Effect::NewlyPossible,
         FieldChangeKind::AlwaysShown { .. } => Effect::WorthKnowing,
@@ -25,6 +34,7 @@ pub(super) fn effect(change: &FieldChange, refuses: impl Fn(&str) -> bool) -> Ef
         FieldChangeKind::Removed { .. }
         | FieldChangeKind::Renamed { .. }
         | FieldChangeKind::Redefined { .. }
+        | FieldChangeKind::Rewritten { .. }
         | FieldChangeKind::Joined { .. }
         | FieldChangeKind::Split { .. }
         | FieldChangeKind::Rejoined { .. }
@@ -107,6 +117,41 @@ fn place(index: usize, separator: &str, text: &str) -> String {
     )
 }
 
+/// Describes a change of the form, without a final full stop.
+fn rewritten(rewriting: &Rewriting) -> String {
+    let Rewriting { before, after, .. } = rewriting;
+    let [old, new] = [before, after].map(|members| listed(members.names.iter().copied()));
+    let is = if before.names.len() > 1 { "are" } else { "is" };
+    let renamed = match (before.names.len(), after.names.len()) {
+        _ if !rewriting.has_other_names() => format!("{old} {is}"),
+        (1, 1) => format!("{old} is renamed to {new} and"),
+        (1, _) => format!("{old} is split into {new}, and"),
+        (_, 1) => format!("{old} are merged into {new}, which is"),
+        _ => format!("{old} are replaced by {new}, which are"),
+    };
+    match (&before.form, &after.form) {
+        (Some(before), Some(after)) => format!("{renamed} written {after} instead of {before}"),
+        (_, Some(after)) => format!("{renamed} written {after}"),
+        (Some(before), None) => format!("{renamed} no longer written {before}"),
+        (None, None) => format!("{renamed} written differently"),
+    }
+}
+
+/// Returns the new members and their form as the object of a sentence, without a final full stop.
+fn as_written(rewriting: &Rewriting) -> String {
+    let after = &rewriting.after;
+    let names = listed(after.names.iter().copied());
+    let mut form = match &after.form {
+        Some(form) => format!("{names} {form}"),
+        None => format!("{names} as in the example"),
+    };
+    for note in &after.notes {
+        form.push_str(". ");
+        form.push_str(note.trim_end_matches('.'));
+    }
+    form
+}
+
 /// Returns a summary and advice.
 fn words(change: &FieldChange, effect: Effect, to: &ApiVersion) -> (String, String) {
     let meaning = to.vocabulary.apply(change.meaning);
@@ -116,8 +161,21 @@ fn words(change: &FieldChange, effect: Effect, to: &ApiVersion) -> (String, Stri
         (true, false) => ("send", "Send", "sending"),
         (false, _) => ("read", "Read", "reading"),
     };
+    if let Some(rewriting) = &change.rewriting {
+        let accepts_old = effect == Effect::WorthKnowing && !is_read;
+        let also = if accepts_old {
+            " The earlier form is also accepted."
+        } else {
+            ""
+        };
+        return (
+            format!("{}.", rewritten(rewriting)),
+            format!("{do_act} {}.{also}", as_written(rewriting)),
+        );
+    }
     match change.kind {
-        FieldChangeKind::Renamed { before, after } => {
+        FieldChangeKind::Rewritten { before, after }
+        | FieldChangeKind::Renamed { before, after } => {
             let old_name = match effect {
                 Effect::Refused => format!(" Requests with `{before}` are refused."),
                 Effect::RecordedDifferently => {
