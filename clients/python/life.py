@@ -8,7 +8,6 @@ import json
 import os
 import re
 import uuid
-from datetime import date
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -26,23 +25,22 @@ from register_client.api.transitions import withdraw
 from register_client.models import (
     BatchItem,
     CreateTraineeBody,
+    CreateTraineeError,
     CreateTraineeResponse201,
     CreateTraineesResponse200,
-    DuplicateTrainee,
     ErrorCode,
-    ErrorResponse,
     ListChangesResponse200,
     ListTraineesResponse200,
     NewTrainee,
-    Sex,
+    NewTraineeSex,
     ShowAccountResponse200,
     ShowTraineeResponse200,
-    State,
     Trainee,
     TraineeChanges,
+    TraineeState,
     UpdateTraineeBody,
+    UpdateTraineeError,
     UpdateTraineeResponse200,
-    WithdrawalReason,
     Withdrawal,
     WithdrawBody,
     WithdrawResponse200,
@@ -65,8 +63,8 @@ def new_trainee(last_name: str, email: str = "trainee@example.com") -> NewTraine
     """A trainee whom the register accepts; the last name tells one from another."""
     trainee = NewTrainee.from_dict(example("/trainees"))
     trainee.last_name = f"{last_name}-{run}"
-    trainee.date_of_birth = date(1999, 4, 12)
-    trainee.sex = Sex("11")
+    trainee.date_of_birth = "1999-04-12"
+    trainee.sex = NewTraineeSex("11")
     trainee.email = email
     return trainee
 
@@ -76,6 +74,12 @@ def register(trainee: NewTrainee, key: str) -> tuple[Trainee, bool]:
     reply = create_trainee.sync_detailed(client=client, body=CreateTraineeBody(data=trainee), idempotency_key=key)
     assert isinstance(reply.parsed, CreateTraineeResponse201), reply.content
     return reply.parsed.data, reply.headers.get("Idempotent-Replayed") == "true"
+
+
+def identifier(trainee: Trainee) -> str:
+    """The identifier, which is null only in the reply to a request with `Prefer: validate-only`."""
+    assert trainee.trainee_id is not None
+    return trainee.trainee_id
 
 
 def changes(after: str | Unset) -> tuple[list[str], str]:
@@ -97,18 +101,19 @@ print("python:", account.data.provider.name, account.data.version)
 # Register, and send the request again.
 key = f"first-{run}"
 trainee, replayed = register(new_trainee("First"), key)
+trainee_id = identifier(trainee)
 assert not replayed
 again, replayed = register(new_trainee("First"), key)
-assert replayed and again.trainee_id == trainee.trainee_id
+assert replayed and again.trainee_id == trainee_id
 
 # A person who is registered already.
 duplicate = create_trainee.sync(client=client, body=CreateTraineeBody(data=new_trainee("First")))
-assert isinstance(duplicate, DuplicateTrainee) and not isinstance(duplicate.data, Unset), duplicate
-assert [existing.trainee_id for existing in duplicate.data] == [trainee.trainee_id]
+assert isinstance(duplicate, CreateTraineeError) and not isinstance(duplicate.data, Unset), duplicate
+assert [existing.trainee_id for existing in duplicate.data] == [trainee_id]
 
 # Wrong values, by field.
 refused = create_trainee.sync(client=client, body=CreateTraineeBody(data=new_trainee("Second", email="unknown")))
-assert isinstance(refused, ErrorResponse), refused
+assert isinstance(refused, CreateTraineeError) and not isinstance(refused.errors, Unset), refused
 assert [(error.field, error.code) for error in refused.errors] == [("email", ErrorCode("not_email"))], refused
 
 # A batch with one refused item.
@@ -120,7 +125,7 @@ items = [
 results = create_trainees.sync(client=client, body=items)
 assert isinstance(results, CreateTraineesResponse200), results
 assert [result.status for result in results.data] == [201, 422, 201], results
-created = [result.data.trainee_id for result in results.data if isinstance(result.data, Trainee)]
+created = [identifier(result.data) for result in results.data if isinstance(result.data, Trainee)]
 assert len(created) == 2
 
 # All pages.
@@ -129,30 +134,30 @@ cursor: str | Unset = UNSET
 while True:
     page = list_trainees.sync_detailed(client=client, academic_cycle="2026", per_page=2, cursor=cursor)
     assert isinstance(page.parsed, ListTraineesResponse200), page.content
-    listed += [one.trainee_id for one in page.parsed.data]
+    listed += [one.trainee_id for one in page.parsed.data if one.trainee_id is not None]
     following = re.search(r'<([^>]*)>; rel="next"', page.headers.get("Link", ""))
     if following is None:
         break
     cursor = parse_qs(urlsplit(following[1]).query)["cursor"][0]
-assert set(listed) >= {trainee.trainee_id, *created} and len(listed) == len(set(listed))
+assert set(listed) >= {trainee_id, *created} and len(listed) == len(set(listed))
 
 # An update of an unchanged record.
-shown = show_trainee.sync_detailed(trainee.trainee_id, client=client)
+shown = show_trainee.sync_detailed(trainee_id, client=client)
 assert isinstance(shown.parsed, ShowTraineeResponse200), shown.content
 tag = shown.headers["ETag"]
 update = UpdateTraineeBody(data=TraineeChanges(email="new@example.com", middle_names=None))
-updated = update_trainee.sync(trainee.trainee_id, client=client, body=update, if_match=tag)
+updated = update_trainee.sync(trainee_id, client=client, body=update, if_match=tag)
 assert isinstance(updated, UpdateTraineeResponse200) and updated.data.email == "new@example.com", updated
-outdated = update_trainee.sync_detailed(trainee.trainee_id, client=client, body=update, if_match=tag)
-assert outdated.status_code == 412 and isinstance(outdated.parsed, ErrorResponse), outdated.content
+outdated = update_trainee.sync_detailed(trainee_id, client=client, body=update, if_match=tag)
+assert outdated.status_code == 412 and isinstance(outdated.parsed, UpdateTraineeError), outdated.content
 
 # The changes so far, a withdrawal, and what is new.
 changed, after = changes(UNSET)
-assert set(changed) >= {trainee.trainee_id, *created}
+assert set(changed) >= {trainee_id, *created}
 withdrawal = Withdrawal.from_dict(example("/trainees/{trainee_id}/withdraw"))
-withdrawal.reasons = [WithdrawalReason("trainee_workload_issues")]
-withdrawn = withdraw.sync(trainee.trainee_id, client=client, body=WithdrawBody(data=withdrawal))
-assert isinstance(withdrawn, WithdrawResponse200) and withdrawn.data.state == State("withdrawn"), withdrawn
+withdrawal.reasons = ["trainee_workload_issues"]
+withdrawn = withdraw.sync(trainee_id, client=client, body=WithdrawBody(data=withdrawal))
+assert isinstance(withdrawn, WithdrawResponse200) and withdrawn.data.state == TraineeState("withdrawn"), withdrawn
 news, _ = changes(after)
-assert news == [trainee.trainee_id], news
+assert news == [trainee_id], news
 print("python: ok,", len(listed), "trainees listed,", len(changed), "changes")

@@ -42,6 +42,12 @@ function register(data: Schemas["NewTrainee"], key?: string) {
   return client.POST("/trainees", { params: { header }, body: { data } });
 }
 
+/** The identifier, which is null only in the reply to a request with `Prefer: validate-only`. */
+function identifier(trainee: { trainee_id: string | null }): string {
+  assert(trainee.trainee_id !== null);
+  return trainee.trainee_id;
+}
+
 /** The trainees who have changed, in the order of their changes, and where to go on. */
 async function changes(from?: string): Promise<[string[], string]> {
   const changed: string[] = [];
@@ -63,7 +69,7 @@ console.log("typescript:", account.data.data.provider.name, account.data.data.ve
 // Register, and send the request again.
 const first = await register(newTrainee("First"), `first-${run}`);
 assert(first.data, JSON.stringify(first.error));
-const { trainee_id } = first.data.data;
+const trainee_id = identifier(first.data.data);
 const again = await register(newTrainee("First"), `first-${run}`);
 assert.equal(again.response.headers.get("Idempotent-Replayed"), "true");
 assert.equal(again.data?.data.trainee_id, trainee_id);
@@ -89,7 +95,7 @@ const body = [
 const batch = await client.POST("/trainees/batch", { body });
 assert(batch.data, JSON.stringify(batch.error));
 assert.deepEqual(batch.data.data.map((result) => result.status), [201, 422, 201]);
-const created = batch.data.data.flatMap(({ data }) => (data && !Array.isArray(data) ? [data.trainee_id] : []));
+const created = batch.data.data.flatMap(({ data }) => (data && !Array.isArray(data) ? [identifier(data)] : []));
 assert.equal(created.length, 2);
 
 // All pages.
@@ -99,7 +105,7 @@ do {
   const query = { academic_cycle: "2026", per_page: 2, ...(cursor === undefined ? {} : { cursor }) };
   const { data: page, error, response } = await client.GET("/trainees", { params: { query } });
   assert(page, JSON.stringify(error));
-  listed.push(...page.data.map((trainee) => trainee.trainee_id));
+  listed.push(...page.data.map(identifier));
   const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
   cursor = next === undefined ? undefined : (new URL(next, response.url).searchParams.get("cursor") ?? undefined);
 } while (cursor !== undefined);

@@ -93,6 +93,8 @@ enum JsonValue<'a> {
     Integer(i64),
     Boolean(bool),
     Texts(Vec<Cow<'a, str>>),
+    /// A value in the form of the version.
+    Formed(serde_json::Value),
 }
 
 /// The fields of a group, by name within the group.
@@ -114,33 +116,56 @@ impl<R: WireRecord> Request<'_, R> {
                 .collect();
             return joined(&values, part.separator).map(|text| JsonValue::Text(Cow::Owned(text)));
         }
-        let info = input.field.info();
         let value = R::shown(self.record, input.field, self.lists);
-        if let (Value::Text(code), Some(words)) = (&value, self.version.wire.words_of(info.codes)) {
-            return Some(JsonValue::Text(Cow::Owned(word_of(words, code).to_owned())));
-        }
-        // Years are sent as text (contract, section 4.8) unless the version accepts only whole
-        // numbers.
-        let is_integer = input.accepts.map_or(info.kind != Kind::Year, |accepted| {
-            accepted == JsonType::Integer
-        });
-        Some(match value {
-            Value::Integer(number) if is_integer => JsonValue::Integer(number),
-            Value::Integer(number) => JsonValue::Text(Cow::Owned(number.to_string())),
-            Value::Text(text) if input.accepts == Some(JsonType::Integer) => match text.parse() {
-                Ok(number) => JsonValue::Integer(number),
-                Err(_) => JsonValue::Text(text),
-            },
-            Value::Text(text) => JsonValue::Text(text),
-            Value::Boolean(flag) => JsonValue::Boolean(flag),
-            Value::TextList(texts) => JsonValue::Texts(texts),
-            Value::Date(_) | Value::Timestamp(_) | Value::Uuid(_) => {
-                JsonValue::Text(Cow::Owned(value.to_plain_text()?.into_owned()))
-            }
-            Value::Null if input.default.is_some() => JsonValue::Null,
-            Value::Null | Value::Codes(_) | Value::Document(_) => return None,
-        })
+        json_value::<R>(self.version, input, value)
     }
+}
+
+/// Returns a canonical value as a request of the version has it. Returns `None` if a request leaves
+/// the field out. For a part of a joined text, returns the part.
+#[must_use]
+pub fn written<R: WireRecord>(
+    version: &ApiVersion,
+    input: &InputName<R::Field>,
+    value: Value<'_>,
+) -> Option<serde_json::Value> {
+    serde_json::to_value(json_value::<R>(version, input, value)?).ok()
+}
+
+fn json_value<'a, R: WireRecord>(
+    version: &ApiVersion,
+    input: &InputName<R::Field>,
+    value: Value<'a>,
+) -> Option<JsonValue<'a>> {
+    let info = input.field.info();
+    if let Some(form) = input.form {
+        let written = form.write(&value, &info.into());
+        let is_sent = !value.is_absent() && !written.is_null() || input.default.is_some();
+        return is_sent.then_some(JsonValue::Formed(written));
+    }
+    if let (Value::Text(code), Some(words)) = (&value, version.wire.words_of(info.codes)) {
+        return Some(JsonValue::Text(Cow::Owned(word_of(words, code).to_owned())));
+    }
+    // Years are sent as text (contract, section 4.8) unless the version accepts only whole numbers.
+    let is_integer = input.accepts.map_or(info.kind != Kind::Year, |accepted| {
+        accepted == JsonType::Integer
+    });
+    Some(match value {
+        Value::Integer(number) if is_integer => JsonValue::Integer(number),
+        Value::Integer(number) => JsonValue::Text(Cow::Owned(number.to_string())),
+        Value::Text(text) if input.accepts == Some(JsonType::Integer) => match text.parse() {
+            Ok(number) => JsonValue::Integer(number),
+            Err(_) => JsonValue::Text(text),
+        },
+        Value::Text(text) => JsonValue::Text(text),
+        Value::Boolean(flag) => JsonValue::Boolean(flag),
+        Value::TextList(texts) => JsonValue::Texts(texts),
+        Value::Date(_) | Value::Timestamp(_) | Value::Uuid(_) => {
+            JsonValue::Text(Cow::Owned(value.to_plain_text()?.into_owned()))
+        }
+        Value::Null if input.default.is_some() => JsonValue::Null,
+        Value::Null | Value::Codes(_) | Value::Document(_) => return None,
+    })
 }
 
 /// Writes a list of nested records as requests that would create them.

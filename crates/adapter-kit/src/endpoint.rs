@@ -94,14 +94,6 @@ pub struct RequestBody {
     pub batch_of: Option<Endpoint>,
 }
 
-impl RequestBody {
-    /// Whether the request creates a trainee.
-    #[must_use]
-    pub fn creates_trainee(self) -> bool {
-        self.record == RecordKind::Trainee && self.purpose == Some(Purpose::Create)
-    }
-}
-
 /// The contents of the reply to a successful request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named after its contents")]
@@ -138,9 +130,9 @@ pub struct EntryProperty {
     pub example: &'static str,
 }
 
-/// The properties of an endpoint that are equal in all versions.
-#[derive(Debug)]
-pub struct Row {
+/// The properties of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndpointRow {
     /// The path relative to the path of the version, such as `/trainees`.
     pub path: &'static str,
     /// The HTTP method.
@@ -171,7 +163,7 @@ pub struct Row {
     pub sandbox_only: bool,
 }
 
-impl Row {
+impl EndpointRow {
     /// Returns the row of an endpoint that only reads. Other functions turn the row into one of an
     /// endpoint that writes.
     const fn get(
@@ -265,6 +257,12 @@ impl Row {
         }
     }
 
+    /// Returns the method and the path, such as `GET /trainees`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
     /// Whether the endpoint can change a record.
     #[must_use]
     pub fn writes(&self) -> bool {
@@ -333,12 +331,13 @@ macro_rules! endpoints {
                 match self { $(Self::$endpoint => concat!($($doc),+).trim_ascii()),+ }
             }
 
-            /// Returns the properties that are equal in all versions.
+            /// Returns the properties of the endpoint in versions that do not change them
+            /// ([`ApiVersion::row`](crate::ApiVersion::row)).
             #[must_use]
-            pub const fn row(self) -> &'static Row {
+            pub const fn row(self) -> &'static EndpointRow {
                 match self {
                     $(Self::$endpoint => {
-                        const ROW: Row = $row;
+                        const ROW: EndpointRow = $row;
                         &ROW
                     })+
                 }
@@ -359,25 +358,26 @@ impl Endpoint {
         Self::AdvanceTrainee,
     ];
 
-    /// Returns the path relative to the path of the version.
+    /// Returns the path relative to the path of a version that does not change it.
     #[must_use]
     pub const fn path(self) -> &'static str {
         self.row().path
     }
 
-    /// Returns the HTTP method.
+    /// Returns the HTTP method in versions that do not change it.
     #[must_use]
     pub const fn method(self) -> Method {
         self.row().method
     }
 
-    /// Returns the method and the path, such as `GET /trainees`.
+    /// Returns the method and the path in versions that do not change them, such as
+    /// `GET /trainees`.
     #[must_use]
     pub fn name(self) -> &'static str {
         static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
             Endpoint::ALL
                 .iter()
-                .map(|endpoint| format!("{} {}", endpoint.method(), endpoint.path()))
+                .map(|endpoint| endpoint.row().name())
                 .collect()
         });
         NAMES.get(self as usize).map_or("", String::as_str)
@@ -398,99 +398,99 @@ impl Serialize for Endpoint {
 
 endpoints! {
     /// Reports that the service is alive.
-    Info = Row::get(Service, "/info", Body::ServiceStatus, "The service is alive."),
+    Info = EndpointRow::get(Service, "/info", Body::ServiceStatus, "The service is alive."),
     /// Lists the trainees of one academic cycle.
-    ListTrainees = Row {
+    ListTrainees = EndpointRow {
         query_parameters: &[
             "academic_cycle", "status", "since", "has_trn", "page", "per_page", "sort_order", "include", "cursor",
         ],
-        ..Row::get(Trainees, "/trainees", Body::TraineePage, "A page of trainees.")
+        ..EndpointRow::get(Trainees, "/trainees", Body::TraineePage, "A page of trainees.")
     },
     /// Lists changes of all academic cycles, for clients that keep a copy.
-    ListChanges = Row {
+    ListChanges = EndpointRow {
         query_parameters: &["after", "limit"],
-        ..Row::get(Trainees, "/changes", Body::Changes, "Changes, the oldest first; there may be none.")
+        ..EndpointRow::get(Trainees, "/changes", Body::Changes, "Changes, the oldest first; there may be none.")
     },
     /// Registers a trainee.
-    CreateTrainee = Row::get(Trainees, "/trainees", Body::Trainee, "The trainee is registered.")
+    CreateTrainee = EndpointRow::get(Trainees, "/trainees", Body::Trainee, "The trainee is registered.")
         .creates(RecordKind::Trainee, AFTER_TRAINEE),
     /// Reads a trainee.
-    ShowTrainee = Row::get(Trainees, TRAINEE, Body::Trainee, "The trainee."),
+    ShowTrainee = EndpointRow::get(Trainees, TRAINEE, Body::Trainee, "The trainee."),
     /// Changes a trainee.
-    UpdateTrainee = Row::get(Trainees, TRAINEE, Body::Trainee, "The trainee as changed.").changes(RecordKind::Trainee),
+    UpdateTrainee = EndpointRow::get(Trainees, TRAINEE, Body::Trainee, "The trainee as changed.").changes(RecordKind::Trainee),
     /// Lists the placements of a trainee.
-    ListPlacements = Row::get(Placements, PLACEMENTS, Body::NestedList(RecordKind::Placement), "The placements, oldest first."),
+    ListPlacements = EndpointRow::get(Placements, PLACEMENTS, Body::NestedList(RecordKind::Placement), "The placements, oldest first."),
     /// Adds a placement.
-    CreatePlacement = Row {
+    CreatePlacement = EndpointRow {
         note: Some("The URN of a known school gives its name and postcode."),
-        ..Row::get(Placements, PLACEMENTS, Body::Nested(RecordKind::Placement), "The placement is added.")
+        ..EndpointRow::get(Placements, PLACEMENTS, Body::Nested(RecordKind::Placement), "The placement is added.")
             .creates(RecordKind::Placement, AFTER_PLACEMENT)
     },
     /// Reads a placement.
-    ShowPlacement = Row::get(Placements, PLACEMENT, Body::Nested(RecordKind::Placement), "The placement."),
+    ShowPlacement = EndpointRow::get(Placements, PLACEMENT, Body::Nested(RecordKind::Placement), "The placement."),
     /// Changes a placement.
     UpdatePlacement =
-        Row::get(Placements, PLACEMENT, Body::Nested(RecordKind::Placement), "The placement as changed.").changes(RecordKind::Placement),
+        EndpointRow::get(Placements, PLACEMENT, Body::Nested(RecordKind::Placement), "The placement as changed.").changes(RecordKind::Placement),
     /// Removes a placement.
-    DeletePlacement = Row::get(Placements, PLACEMENT, Body::Trainee, "The trainee without the placement.").deletes(),
+    DeletePlacement = EndpointRow::get(Placements, PLACEMENT, Body::Trainee, "The trainee without the placement.").deletes(),
     /// Lists the degrees of a trainee.
-    ListDegrees = Row {
+    ListDegrees = EndpointRow {
         is_missing_when_empty: true,
-        ..Row::get(Degrees, DEGREES, Body::NestedList(RecordKind::Degree), "The degrees, by year of graduation.")
+        ..EndpointRow::get(Degrees, DEGREES, Body::NestedList(RecordKind::Degree), "The degrees, by year of graduation.")
     },
     /// Adds a degree.
     CreateDegree =
-        Row::get(Degrees, DEGREES, Body::NestedList(RecordKind::Degree), "The degree is added; it is the only one in the list.")
+        EndpointRow::get(Degrees, DEGREES, Body::NestedList(RecordKind::Degree), "The degree is added; it is the only one in the list.")
             .creates(RecordKind::Degree, AFTER_DEGREE),
     /// Reads a degree.
-    ShowDegree = Row::get(Degrees, DEGREE, Body::Nested(RecordKind::Degree), "The degree."),
+    ShowDegree = EndpointRow::get(Degrees, DEGREE, Body::Nested(RecordKind::Degree), "The degree."),
     /// Changes a degree.
-    UpdateDegree = Row::get(Degrees, DEGREE, Body::Nested(RecordKind::Degree), "The degree as changed.").changes(RecordKind::Degree),
+    UpdateDegree = EndpointRow::get(Degrees, DEGREE, Body::Nested(RecordKind::Degree), "The degree as changed.").changes(RecordKind::Degree),
     /// Removes a degree.
-    DeleteDegree = Row::get(Degrees, DEGREE, Body::Trainee, "The trainee without the degree.").deletes(),
+    DeleteDegree = EndpointRow::get(Degrees, DEGREE, Body::Trainee, "The trainee without the degree.").deletes(),
     /// Defers a trainee.
-    Defer = Row::get(Transitions, "/trainees/{trainee_id}/defer", Body::Trainee, "The trainee is deferred.")
+    Defer = EndpointRow::get(Transitions, "/trainees/{trainee_id}/defer", Body::Trainee, "The trainee is deferred.")
         .posts(RecordKind::Deferral, None, 200),
     /// Withdraws a trainee.
-    Withdraw = Row::get(Transitions, "/trainees/{trainee_id}/withdraw", Body::Trainee, "The trainee is withdrawn.")
+    Withdraw = EndpointRow::get(Transitions, "/trainees/{trainee_id}/withdraw", Body::Trainee, "The trainee is withdrawn.")
         .posts(RecordKind::Withdrawal, None, 200),
     /// Recommends a trainee for the award, by the older name.
-    RecommendForQts = Row {
+    RecommendForQts = EndpointRow {
         replaced_by: Some(Endpoint::UpdateQtsOrEytsStatus),
-        ..Row::get(Transitions, "/trainees/{trainee_id}/recommend-for-qts", Body::Trainee, RECOMMENDED)
+        ..EndpointRow::get(Transitions, "/trainees/{trainee_id}/recommend-for-qts", Body::Trainee, RECOMMENDED)
             .posts(RecordKind::Recommendation, None, 202)
     },
     /// Recommends a trainee for the award.
     UpdateQtsOrEytsStatus =
-        Row::get(Transitions, "/trainees/{trainee_id}/update-qts-or-eyts-status", Body::Trainee, RECOMMENDED)
+        EndpointRow::get(Transitions, "/trainees/{trainee_id}/update-qts-or-eyts-status", Body::Trainee, RECOMMENDED)
             .posts(RecordKind::Recommendation, None, 202),
     /// Publishes the code lists.
-    ReferenceData = Row {
+    ReferenceData = EndpointRow {
         query_parameters: &["field"],
-        ..Row::get(Service, "/reference-data", Body::CodeLists, ALL_LISTS)
+        ..EndpointRow::get(Service, "/reference-data", Body::CodeLists, ALL_LISTS)
     },
     /// Registers up to 200 trainees.
-    CreateTrainees = Row::get(Trainees, "/trainees/batch", Body::BatchResults, "A result for each item, in order.")
+    CreateTrainees = EndpointRow::get(Trainees, "/trainees/batch", Body::BatchResults, "A result for each item, in order.")
         .creates_many(RecordKind::Trainee, Endpoint::CreateTrainee),
     /// Shows the provider and the token of the request.
-    ShowAccount = Row::get(Account, "/account", Body::Account, "The provider and the token."),
+    ShowAccount = EndpointRow::get(Account, "/account", Body::Account, "The provider and the token."),
     /// Reports what the provider has requested.
-    ShowUsage = Row {
+    ShowUsage = EndpointRow {
         query_parameters: &["days"],
-        ..Row::get(Account, "/account/usage", Body::Usage, "The requests of the provider's tokens.")
+        ..EndpointRow::get(Account, "/account/usage", Body::Usage, "The requests of the provider's tokens.")
     },
     /// Reports which of the provider's requests the newest version would refuse, and what it would
     /// drop.
-    ShowReadiness = Row {
+    ShowReadiness = EndpointRow {
         query_parameters: &["days"],
-        ..Row::get(Account, "/account/readiness", Body::Readiness, "How ready the provider is for the newest version.")
+        ..EndpointRow::get(Account, "/account/readiness", Body::Readiness, "How ready the provider is for the newest version.")
     },
     /// Discards up to 1,000 trainees of the provider; in the sandbox only.
-    ResetSandbox = Row::get(Sandbox, "/sandbox/reset", Body::Reset, "How many trainees are discarded, and how many remain.")
+    ResetSandbox = EndpointRow::get(Sandbox, "/sandbox/reset", Body::Reset, "How many trainees are discarded, and how many remain.")
         .acts_in_sandbox(),
     /// Issues a TRN to a trainee, confirms the award or reinstates the trainee, whichever comes
     /// next; in the sandbox only.
-    AdvanceTrainee = Row::get(Sandbox, "/sandbox/trainees/{trainee_id}/advance", Body::Trainee, "The trainee as changed.")
+    AdvanceTrainee = EndpointRow::get(Sandbox, "/sandbox/trainees/{trainee_id}/advance", Body::Trainee, "The trainee as changed.")
         .acts_in_sandbox(),
 }
 

@@ -26,14 +26,15 @@
 //! 1. Add a field to [`ApiVersion`] in `version.rs`. The compiler then requires its value in each
 //!    adapter and in `crates/conformance/src/sample_version.rs`.
 //! 2. Use the field in `read/`, `view.rs`, `compose.rs` or `problems.rs`. Do not compare labels.
-//! 3. Report the field in `difference/`, `compatibility/shape.rs` and `only_use.rs` of
-//!    `version-tools`. No test detects a missing report: add an edit to
-//!    `crates/black-box/tests/api/versions/contracts/edits.rs`.
+//! 3. Report the field in `difference/`, `shape_document.rs` and `only_use.rs` of
+//!    `version-tools`. No test detects a missing report: add a case to
+//!    `each_form_of_a_value_is_in_the_document`.
 //! 4. Add a row to the table in `docs/adding-a-version.md`.
 
 pub mod body_kind;
 pub mod compose;
 pub mod endpoint;
+pub mod form;
 pub mod label;
 pub mod lifecycle;
 pub mod names;
@@ -48,7 +49,7 @@ pub mod view;
 pub mod wire;
 pub mod wire_form;
 
-pub use endpoint::{Endpoint, Method};
+pub use endpoint::{Endpoint, EndpointRow, Method};
 pub use label::{Label, Stage};
 pub use names::known_names::changed_names;
 pub use names::other_names::FormerName;
@@ -59,4 +60,4 @@ pub use version::{
 };
 pub use versions::{Served, UnknownVersion, Versions};
 pub use wire::WireRecord;
-pub use wire_form::{Envelope, PageMember, ProblemForm, Wire};
+pub use wire_form::{Envelope, PageMember, PageSize, ProblemForm, Wire};

@@ -6,6 +6,7 @@ use domain::{
     Field, Kind, Path, Problem, ProblemKind, RecordField as _, TraineeField, for_each_nested,
 };
 
+use crate::form::MemberForm;
 use crate::read::client_text::truncated;
 use crate::shape::{JsonType, Part};
 use crate::version::ApiVersion;
@@ -77,13 +78,28 @@ pub fn list(version: &ApiVersion, field: Field) -> &'static str {
         .unwrap_or(field.info().name)
 }
 
+/// Returns all names of a field in requests: several names if the version splits its values.
+#[must_use]
+pub fn inputs(version: &ApiVersion, field: Field) -> Vec<&'static str> {
+    fn names<R: WireRecord>(version: &ApiVersion, field: Field) -> Vec<&'static str> {
+        let Some(field) = R::field_of(field) else {
+            return Vec::new();
+        };
+        let inputs = R::inputs(version).all_of_field(field);
+        inputs.map(|input| input.name).collect()
+    }
+    for_each_record!(names(version, field)).concat()
+}
+
 /// The form that a version requires for the value of a field in requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct InputForm {
     /// The only accepted JSON type; `None` if the version accepts every type of the field.
     pub accepts: Option<JsonType>,
     /// The position of the field in a joined text; `None` if the field is sent by itself.
     pub part: Option<Part>,
+    /// The form of the values; `None` for the common form.
+    pub form: Option<MemberForm>,
 }
 
 /// Returns the form that a version requires for the value of a field in requests.
@@ -94,6 +110,7 @@ pub fn input_form(version: &ApiVersion, field: Field) -> InputForm {
         Some(InputForm {
             accepts: input.accepts,
             part: input.part,
+            form: input.form,
         })
     }
     for_each_record!(form(version, field))
@@ -101,6 +118,18 @@ pub fn input_form(version: &ApiVersion, field: Field) -> InputForm {
         .flatten()
         .next()
         .unwrap_or_default()
+}
+
+/// Returns the form of the input with a name, or `None` if no input has the name and a form.
+#[must_use]
+pub fn form_named(version: &ApiVersion, name: &str) -> Option<MemberForm> {
+    fn form<R: WireRecord>(version: &ApiVersion, name: &str) -> Option<MemberForm> {
+        R::inputs(version).input(name)?.form
+    }
+    for_each_record!(form(version, name))
+        .into_iter()
+        .flatten()
+        .next()
 }
 
 /// Returns the path for the beginning of a message, such as `placements_attributes 1 name`.

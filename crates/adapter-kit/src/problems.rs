@@ -17,6 +17,7 @@ use domain::{
 use serde::Serialize;
 
 use crate::endpoint::Endpoint;
+use crate::form::MemberForm;
 use crate::names::{self, field, path, path_in_message};
 use crate::read::MAX_KEY_CHARS;
 use crate::read::client_text::{header_text, is_printable, truncated};
@@ -166,6 +167,17 @@ impl Wording<'_> {
             .map(|field| names::input_form(self.version, field))
             .unwrap_or_default();
         let codes = field.and_then(|field| accepted_codes(self.version, self.lists, field));
+        let form_of_key = match at {
+            Path::Key(key) | Path::NestedKey { key, .. } => names::form_named(self.version, key),
+            Path::Data
+            | Path::Field(_)
+            | Path::List(_)
+            | Path::Nested { .. }
+            | Path::Position { .. } => None,
+        };
+        if let Some(MemberForm { form, .. }) = form.form.or(form_of_key) {
+            return format!("is invalid: it must be {}", form.expected());
+        }
         let expected = match (form.part, codes) {
             (Some(part), _) => format!(
                 "text of {} values with \"{}\" between them",
@@ -207,7 +219,13 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::ControlCharacter => "is invalid: it has control characters".to_owned(),
         ProblemKind::RepeatedKey => "is sent more than once".to_owned(),
         ProblemKind::OtherVersionsName { field } => {
-            format!("is called {} in this version", wording.name(*field))
+            let names = names::inputs(version, *field);
+            let names = match &names[..] {
+                [] | [_] => wording.name(*field).to_owned(),
+                // A split field has several names.
+                names => names.join(" and "),
+            };
+            format!("is called {names} in this version")
         }
         ProblemKind::UnknownName { hint } => {
             let hint =
@@ -222,12 +240,14 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         }
         ProblemKind::TooMany { max } => format!("can have {max} items at most"),
         ProblemKind::UnknownCode { value, accepted } => {
-            let words =
-                field_at(&problem.at).and_then(|field| version.wire.words_of(field.info().codes));
+            let accepted = match field_at(&problem.at) {
+                Some(field) => codes_as_sent(version, field, accepted),
+                None => Cow::Borrowed(&accepted[..]),
+            };
             format!(
                 "{} is not in the list; {}",
                 quoted(value),
-                accepted_message(&in_words(accepted, words))
+                accepted_message(&accepted)
             )
         }
         ProblemKind::WrongLength { lengths } => {
@@ -474,7 +494,7 @@ fn link_to_list(served: &Served, problem: &Problem) -> String {
     format!(
         "; see GET {}{}?field={name}",
         label.base_path(),
-        Endpoint::ReferenceData.path()
+        served.version.row(Endpoint::ReferenceData).path
     )
 }
 
@@ -637,6 +657,23 @@ fn in_words(codes: &[String], words: Option<Words>) -> Cow<'_, [String]> {
             .collect(),
         None => Cow::Borrowed(codes),
     }
+}
+
+/// Returns the codes of a field as requests of the version send them. A code that is sent as an
+/// object is listed as a code.
+fn codes_as_sent<'a>(version: &ApiVersion, field: Field, codes: &'a [String]) -> Cow<'a, [String]> {
+    let Some(form) = names::input_form(version, field).form else {
+        return in_words(codes, version.wire.words_of(field.info().codes));
+    };
+    let as_sent = |code: &String| {
+        let written = form.write(&domain::Value::text(code), &field.info().into());
+        match written.as_str() {
+            Some(text) => text.to_owned(),
+            None if written.is_object() || written.is_array() => code.clone(),
+            None => written.to_string(),
+        }
+    };
+    codes.iter().map(as_sent).collect()
 }
 
 /// Returns a clause with the first accepted codes, and with their number if there may be more.

@@ -18,6 +18,7 @@ mod json;
 mod keys;
 mod limits;
 mod long_integers;
+mod members;
 mod record;
 mod tree;
 mod values;

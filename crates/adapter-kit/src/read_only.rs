@@ -169,8 +169,10 @@ fn take_nested<R: WireNested>(
 /// Returns the fields that a request sets or clears.
 fn sent_inputs<R: Record>(sent: &ParsedRecord<R>) -> FieldSet<R::Field> {
     let fields = R::Field::ALL.iter().copied();
+    let partial = sent.partial.iter().map(|value| value.field);
     fields
         .filter(|field| sent.changes.requested(*field).is_some())
+        .chain(partial)
         .collect()
 }
 

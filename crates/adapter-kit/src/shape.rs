@@ -5,6 +5,8 @@
 
 use domain::{Kind, Lists, Record, RecordField, Stored, Value};
 
+use crate::form::{FormField, MemberForm};
+
 #[doc(hidden)]
 pub mod declare;
 
@@ -89,6 +91,10 @@ pub struct Entry<R: Record> {
     pub group: Option<Group>,
     /// The position in a joined text; `None` if the field has its own text.
     pub part: Option<Part>,
+    /// The form of the values; `None` for the common form.
+    pub form: Option<MemberForm>,
+    /// Whether the entry has neither a part nor a form.
+    pub is_plain: bool,
 }
 
 impl<R: Record> Clone for Entry<R> {
@@ -105,6 +111,18 @@ impl<R: Record> Entry<R> {
         match &self.source {
             Source::Field(field) => field.info().kind,
             Source::Own(own) => own.kind,
+        }
+    }
+
+    /// Returns the properties of the field that its form can depend on.
+    #[must_use]
+    pub fn form_field(&self) -> FormField {
+        match &self.source {
+            Source::Field(field) => field.info().into(),
+            Source::Own(own) => FormField {
+                kind: own.kind,
+                codes: None,
+            },
         }
     }
 
@@ -221,10 +239,12 @@ pub struct InputName<F> {
     pub default: Option<&'static str>,
     /// The position in a joined text; `None` if the field is sent by itself.
     pub part: Option<Part>,
+    /// The form of the values; `None` for the common form.
+    pub form: Option<MemberForm>,
 }
 
 impl<F> InputName<F> {
-    /// Returns a name of a field without a required type, a default or a part.
+    /// Returns a name of a field without a required type, a default, a part or a form.
     #[must_use]
     pub const fn new(name: &'static str, field: F) -> Self {
         Self {
@@ -233,6 +253,7 @@ impl<F> InputName<F> {
             accepts: None,
             default: None,
             part: None,
+            form: None,
         }
     }
 
@@ -320,6 +341,16 @@ impl<R: Record> Inputs<R> {
     #[must_use]
     pub fn find_by_field(&self, field: R::Field) -> Option<&'static InputName<R::Field>> {
         self.entries.iter().find(|input| input.field == field)
+    }
+
+    /// Returns all inputs of a field: several if the version splits its values.
+    pub fn all_of_field(
+        &self,
+        field: R::Field,
+    ) -> impl Iterator<Item = &'static InputName<R::Field>> {
+        self.entries
+            .iter()
+            .filter(move |input| input.field == field)
     }
 
     /// Returns the name of a field, or `None` if requests cannot set the field.

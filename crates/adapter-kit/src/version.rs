@@ -8,7 +8,7 @@ use domain::rules::Rules;
 use domain::{Deferral, Kind, Recommendation, Record, Trainee, Withdrawal, nested_kinds};
 
 use crate::body_kind::RecordKind;
-use crate::endpoint::{Endpoint, Method, ReplyBody};
+use crate::endpoint::{Endpoint, EndpointRow, Method, ReplyBody};
 use crate::label::Label;
 use crate::shape::{Inputs, Shape};
 use crate::wire_form::Wire;
@@ -42,6 +42,18 @@ pub struct ApiVersion {
     pub wire: Wire,
     /// Notes for clients, one sentence each.
     pub notes: &'static [&'static str],
+}
+
+impl ApiVersion {
+    /// Returns the properties of an endpoint in this version.
+    #[must_use]
+    pub fn row(&self, endpoint: Endpoint) -> &'static EndpointRow {
+        self.wire
+            .endpoints
+            .iter()
+            .find(|(changed, _)| *changed == endpoint)
+            .map_or_else(|| endpoint.row(), |(_, row)| row)
+    }
 }
 
 /// The dates and the availability of a version. Its successor is the next version in the list.
@@ -230,9 +242,14 @@ impl Endpoints {
     }
 
     /// Returns the endpoint of this version that replaces `endpoint`, or `None` if there is none.
+    /// An endpoint can be replaced several times between two versions.
     #[must_use]
     pub fn replacement(&self, endpoint: Endpoint) -> Option<Endpoint> {
-        endpoint.row().replaced_by.filter(|other| self.has(*other))
+        first_successor(
+            endpoint,
+            |endpoint| endpoint.row().replaced_by,
+            |other| self.has(other),
+        )
     }
 
     /// Returns the endpoint of this version with the same function as an endpoint of another
@@ -240,8 +257,10 @@ impl Endpoints {
     #[must_use]
     pub fn counterpart(&self, endpoint: Endpoint) -> Option<Endpoint> {
         self.replacement(endpoint).or_else(|| {
-            self.all()
-                .find(|older| older.row().replaced_by == Some(endpoint))
+            self.all().find(|older| {
+                let next = |endpoint: Endpoint| endpoint.row().replaced_by;
+                first_successor(*older, next, |other| other == endpoint).is_some()
+            })
         })
     }
 
@@ -252,6 +271,19 @@ impl Endpoints {
             .iter()
             .find(|deprecation| deprecation.endpoint == endpoint)
     }
+}
+
+/// Follows the successors of an endpoint to the first one that is `wanted`. `next` returns the
+/// direct successor.
+fn first_successor(
+    endpoint: Endpoint,
+    next: impl Fn(Endpoint) -> Option<Endpoint>,
+    wanted: impl Fn(Endpoint) -> bool,
+) -> Option<Endpoint> {
+    std::iter::successors(next(endpoint), |other| next(*other))
+        // Ends the search if successors form a circle.
+        .take(Endpoint::ALL.len())
+        .find(|other| wanted(*other))
 }
 
 /// The form of problems in nested records when a client requests problems by field.
@@ -319,5 +351,28 @@ pub const fn date(year: i32, month: u32, day: u32) -> NaiveDate {
     match NaiveDate::from_ymd_opt(year, month, day) {
         Some(date) => date,
         None => panic!("no such day"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn successor_is_found_over_several_steps_and_in_circles() {
+        let [first, second, third] = [
+            Endpoint::RecommendForQts,
+            Endpoint::UpdateQtsOrEytsStatus,
+            Endpoint::CreateTrainee,
+        ];
+        let chain = |endpoint: Endpoint| {
+            let chain = [(first, second), (second, third), (third, first)];
+            let found = chain.iter().find(|(before, _)| *before == endpoint);
+            found.map(|(_, after)| *after)
+        };
+        let found = |from, wanted| first_successor(from, chain, |other| other == wanted);
+        assert_eq!(found(first, third), Some(third));
+        assert_eq!(found(second, first), Some(first));
+        assert_eq!(found(first, Endpoint::Info), None);
     }
 }

@@ -10,6 +10,7 @@ use domain::{
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::form::{self, MemberForm};
 use crate::shape::{Entry, Part, Shape, Source, joined};
 use crate::version::{ApiVersion, NestedVisibility};
 use crate::wire::{WireNested, WireRecord};
@@ -192,9 +193,7 @@ impl<R: Record> View<'_, R> {
     fn stored_json(&self, entry: &Entry<R>) -> StoredJson<'_> {
         match &entry.source {
             Source::Field(field)
-                if field.is_shown_as_stored()
-                    && entry.part.is_none()
-                    && self.words(entry).is_none() =>
+                if field.is_shown_as_stored() && entry.is_plain && self.words(entry).is_none() =>
             {
                 self.record.json(*field)
             }
@@ -233,10 +232,29 @@ impl<R: Record> View<'_, R> {
         start: usize,
         out: &mut Vec<u8>,
     ) -> Result<bool, serde_json::Error> {
+        if let Some(form) = entry.form {
+            return self.write_formed(entry, form, start, out);
+        }
         let value = self.value(entry);
         if value != Value::Null || !entry.when_set {
             push_key(out, start, entry.key);
             self.write_value(&value, out)?;
+        }
+        Ok(!value.is_absent())
+    }
+
+    /// Like `write_shown`, for a field in another form.
+    fn write_formed(
+        &self,
+        entry: &Entry<R>,
+        form: MemberForm,
+        start: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, serde_json::Error> {
+        let value = entry.value(self.record, self.lists);
+        if value != Value::Null || !entry.when_set {
+            push_key(out, start, entry.key);
+            serde_json::to_writer(&mut *out, &form.write(&value, &entry.form_field()))?;
         }
         Ok(!value.is_absent())
     }
@@ -352,6 +370,24 @@ fn write_nested_list<R: WireNested>(
         }
         .write(out)
     })
+}
+
+/// Returns a canonical value as a reply of the version shows it in a field. For a part of a joined
+/// text, returns the part.
+#[must_use]
+pub fn written<R: Record>(
+    version: &ApiVersion,
+    entry: &Entry<R>,
+    value: &Value<'_>,
+) -> serde_json::Value {
+    if let Some(form) = entry.form {
+        return form.write(value, &entry.form_field());
+    }
+    let codes = entry.field().and_then(|field| field.info().codes);
+    match value.as_text() {
+        Some(code) => version.wire.written_in(codes, code).into(),
+        None => form::plain(value),
+    }
 }
 
 /// Appends a record to a buffer as the endpoints of its kind show it. Appends null for a record that

@@ -5,6 +5,9 @@
 
 use domain::List;
 use domain::fields::field::Codes;
+use domain::listing::{DEFAULT_PER_PAGE, MAX_PER_PAGE};
+
+use crate::endpoint::{Endpoint, EndpointRow};
 
 /// The form of a version's JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +19,9 @@ pub struct Wire {
     pub envelope: Envelope,
     /// The form of errors.
     pub problems: ProblemForm,
+    /// Endpoints with another method, path or status. A row changes the row of the endpoint:
+    /// `EndpointRow { path: "/...", ..*Endpoint::Withdraw.row() }`.
+    pub endpoints: &'static [(Endpoint, EndpointRow)],
 }
 
 /// Pairs of a code and its word.
@@ -27,6 +33,7 @@ impl Wire {
         words: &[],
         envelope: Envelope::COMMON,
         problems: ProblemForm::Errors,
+        endpoints: &[],
     };
 
     /// Returns the words for the codes of a field, or `None` if the version writes the codes.
@@ -89,8 +96,13 @@ pub fn code_of(words: Words, word: &str) -> Option<&'static str> {
 /// The JSON members around records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
-    /// The object with the position of a page: its name, and its members in order.
+    /// The key of the records in a page of trainees and in a list of nested records.
+    pub list: &'static str,
+    /// The object with the position of a page: its name, and its members in order. If the name is
+    /// empty, the members are next to the list.
     pub page: (&'static str, &'static [(&'static str, PageMember)]),
+    /// The number of trainees on a page.
+    pub page_size: PageSize,
     /// Whether a response with one record has its URL as `links.self`.
     pub record_links: bool,
 }
@@ -98,6 +110,11 @@ pub struct Envelope {
 impl Envelope {
     /// The default members.
     pub const COMMON: Self = Self {
+        list: DATA,
+        page_size: PageSize {
+            default: DEFAULT_PER_PAGE,
+            max: MAX_PER_PAGE,
+        },
         page: (
             "meta",
             &[
@@ -109,6 +126,18 @@ impl Envelope {
         ),
         record_links: false,
     };
+}
+
+/// The key of the content of requests and replies, except where a version changes it.
+pub const DATA: &str = "data";
+
+/// The number of records on a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageSize {
+    /// The number if the request has no `per_page`.
+    pub default: i64,
+    /// The largest number, at most [`MAX_PER_PAGE`].
+    pub max: i64,
 }
 
 /// A member with the position of a page. Pages requested by cursor lack `Number`, `Pages` and

@@ -1,6 +1,7 @@
 //! Alternative JSON spellings of the same value: a date as a date-time, a year as a number or a
 //! full date, digits as a number.
 
+use adapter_kit::shape::InputName;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireNested, WireRecord};
 use domain::{Kind, RecordField as _, Trainee, for_each_nested};
@@ -45,7 +46,10 @@ fn vary_object<R: WireRecord>(
     random: &Random,
 ) {
     let inputs = R::inputs(version).entries.iter();
-    let varied = inputs.filter(|input| input.accepts.is_none() && input.part.is_none());
+    let has_one_spelling = |input: &&InputName<R::Field>| {
+        input.accepts.is_some() || input.part.is_some() || input.form.is_some()
+    };
+    let varied = inputs.filter(|input| !has_one_spelling(input));
     for input in varied.filter(|input| version.wire.words_of(input.field.info().codes).is_none()) {
         let Some(value) = paths::get_mut(object, input.name) else {
             continue;

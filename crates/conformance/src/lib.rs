@@ -25,6 +25,8 @@ mod alternative_spellings;
 mod any_input;
 mod case;
 mod defaults;
+pub mod form_version;
+mod forms;
 mod mutation;
 mod normal_form;
 mod own_names;

@@ -16,6 +16,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::case::{Case, CheckFailure};
+use crate::forms::{check_forms, check_values};
 use crate::sample::Sample;
 
 const CHECK: &str = "every_record_serialises";
@@ -32,6 +33,7 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
         let case = Case::new(CHECK, served, sample);
         check_names_agree(case)?;
         check_words(case)?;
+        check_forms(case)?;
         for (case, trainee) in case.each(&sample.stored).chain(case.each(&sample.untidy)) {
             check_written(case, trainee)?;
             check_written_in_list(case, trainee)?;
@@ -108,9 +110,16 @@ fn names_agree<R: Record>(
     shape: &Shape<R>,
 ) -> Result<(), CheckFailure> {
     for input in inputs.entries {
-        let Some(shown) = shape.name_of(input.field) else {
+        let shown = shape.entries.iter();
+        let mut shown = shown.filter(|entry| entry.field() == Some(input.field));
+        let Some(first) = shown.next() else {
             return case.fail(input.name, "can be set but is not shown");
         };
+        // A split field has several names.
+        let shown = shown
+            .find(|entry| entry.name == input.name)
+            .unwrap_or(first)
+            .name;
         // A nested list may have another name in a request.
         if shown != input.name && input.field.info().kind != Kind::Records {
             return case.fail(input.name, format!("is shown as {shown}"));
@@ -190,6 +199,7 @@ fn has_keys<R: Record>(
     nested: NestedVisibility,
     json: &str,
 ) -> Result<(), CheckFailure> {
+    check_values(case, shape, record)?;
     let lists = Lists::embedded();
     let shown = |entry: &&Entry<R>| {
         let is_left_out = entry.when_set && entry.value(record, lists) == Value::Null;

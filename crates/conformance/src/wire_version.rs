@@ -39,8 +39,10 @@ pub const WIRE_VERSION: ApiVersion = ApiVersion {
                 &[("page", PageMember::Number), ("next", PageMember::Next)],
             ),
             record_links: true,
+            ..Envelope::COMMON
         },
         problems: ProblemForm::Details,
+        ..Wire::COMMON
     },
     ..SAMPLE_VERSION
 };

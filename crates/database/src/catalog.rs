@@ -178,16 +178,6 @@ pub fn count(connection: &mut DatabaseConnection, table: &str) -> Result<i64, Da
     Ok(query.get_result::<Count>(connection)?.rows)
 }
 
-/// Whether a table has a row. The table must be one of [`tables`].
-pub fn has_rows(connection: &mut DatabaseConnection, table: &str) -> Result<bool, DatabaseError> {
-    let query =
-        format!("SELECT count(*) AS \"rows\" FROM (SELECT 1 FROM \"{table}\" LIMIT 1) AS first");
-    Ok(diesel::sql_query(query)
-        .get_result::<Count>(connection)?
-        .rows
-        > 0)
-}
-
 /// All foreign keys, sorted by table and column. The schema has only foreign keys of one column.
 pub fn references(connection: &mut DatabaseConnection) -> Result<Vec<Reference>, DatabaseError> {
     let query = diesel::sql_query(connection.either(POSTGRES_REFERENCES, SQLITE_REFERENCES));

@@ -326,19 +326,6 @@ impl<S: SessionKind> Database<S> {
         crate::metrics::publish(&self.stats());
     }
 
-    /// Calls a function with a pooled connection that writes, without a transaction. For tests.
-    ///
-    /// # Errors
-    ///
-    /// When no connection is free.
-    #[doc(hidden)]
-    pub fn with_writing_connection<T>(
-        &self,
-        call: impl FnOnce(&mut DatabaseConnection) -> T,
-    ) -> Result<T, DatabaseError> {
-        Ok(call(&mut self.writing_pool.connection(None)?.connection))
-    }
-
     /// Runs a job on a connection of the caller. For tests.
     ///
     /// # Errors

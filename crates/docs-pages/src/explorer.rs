@@ -78,7 +78,7 @@ fn answer(
             label,
             base: label.base_path(),
             documents: navigation(label, None),
-            openapi: OpenApiDocument::Complete.versioned_path(label),
+            openapi: OpenApiDocument::Version31.versioned_path(label),
         });
         page.map(|page| with_addresses(page).into_bytes())
             .map_err(ApiError::UnwritablePage)

@@ -128,10 +128,10 @@ fn links(label: Label) -> Vec<Link> {
         ("Explorer", explorer(label)),
         ("Fields", address(label, Document::Fields, None)),
         ("Release notes", paths::release_notes(label)),
-        ("OpenAPI", OpenApiDocument::Complete.versioned_path(label)),
+        ("OpenAPI", OpenApiDocument::Version31.versioned_path(label)),
         (
             "OpenAPI for generators",
-            OpenApiDocument::Client.versioned_path(label),
+            OpenApiDocument::Version30.versioned_path(label),
         ),
     ];
     named

@@ -1,5 +1,5 @@
-//! The public pages below `/docs`: documents, differences between versions, moves from one version
-//! to another and the explorer.
+//! The public pages below `/docs`: documents, moves from one version to another, search and the
+//! explorer.
 //!
 //! The crate also serves endpoints about the API itself, such as translation. No endpoint needs a
 //! token, shows a stored record or stores anything. This file lists the paths; each resource has
@@ -41,13 +41,11 @@ use http_kit::paths;
 use http_kit::responses::style::NAME;
 
 mod assets;
-mod compare;
-mod differences;
 mod documents;
 mod explorer;
 mod index;
 mod markdown;
-mod migrate;
+mod move_page;
 mod not_found;
 mod page_location;
 mod search;
@@ -66,8 +64,8 @@ const MAX_TRANSLATION_WAIT: Duration = Duration::from_secs(2);
 /// The version of the program, shown on each page.
 pub(crate) const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Returns the limit of concurrent translations, shared by `/docs/translate` and the pages with
-/// a form.
+/// Returns the limit of concurrent translations, shared by `/docs/translate` and the pages
+/// about moves.
 #[must_use]
 pub fn translation_limit() -> ConcurrencyLimit {
     let (running, waiting) = TRANSLATIONS;
@@ -91,11 +89,8 @@ pub fn configure(
         }))
         .service(assets::resource())
         .service(read_only("/style.css", style))
-        .service(compare::resource(state))
-        .service(differences::resource(state))
         .service(version_notes::resource(state))
-        .service(migrate::resource(state, translations))
-        .service(migrate::move_resource(state, translations, settings))
+        .service(move_page::resource(state, translations, settings))
         .service(search::resource(state, settings))
         .service(translate::resource(state, translations))
         .default_service(web::to(|| {
@@ -103,6 +98,9 @@ pub fn configure(
                 ApiError::NotFound(Missing::Path).response_without_version(),
             ))
         }));
+    let scope = move_page::redirects(state)
+        .into_iter()
+        .fold(scope, actix_web::Scope::service);
     let versions = state.versions;
     let labels = versions.iter().map(|served| served.version.label);
     // These resources come last, because the files of an explorer can have any name.

@@ -9,11 +9,9 @@ use http_kit::paths;
 pub(super) enum DocsLocation {
     /// The list of versions.
     Index,
-    /// The page that translates a body.
-    Migrate,
     /// The page about the move from one version to another.
     Move,
-    /// Release notes, a migration guide or a difference.
+    /// Release notes or a migration guide.
     Written,
     /// A document of a version.
     Document(Label),
@@ -30,7 +28,7 @@ impl DocsLocation {
     pub(super) fn version(self) -> Option<Label> {
         match self {
             Self::Document(label) | Self::Explorer(label) | Self::Search(label) => Some(label),
-            Self::Index | Self::Migrate | Self::Move | Self::Written | Self::Missing => None,
+            Self::Index | Self::Move | Self::Written | Self::Missing => None,
         }
     }
 

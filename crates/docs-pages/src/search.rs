@@ -12,19 +12,15 @@ use gateway::error::page;
 use gateway::error::{ApiError, Missing};
 use gateway::routes::read_only;
 use gateway::state::GatewayState;
-use http_kit::paths;
 use http_kit::responses::page::Keep;
-use version_tools::documents::contract::slug;
 
-use crate::documents::{Document, Link, address, navigation};
+use crate::documents::{Link, navigation};
 use crate::page_location::{DocsLocation, SettingsLink, html};
 
 mod index;
 mod pages;
-mod renamed;
 
-use index::{Excerpt, Index};
-use renamed::RenamedField;
+use index::Index;
 
 /// Maximum number of characters of a query; further characters are ignored.
 const MAX_QUERY_CHARS: usize = 100;
@@ -40,8 +36,6 @@ struct Search {
     documents: Vec<Link>,
     /// The versions to choose from, newest first.
     versions: Vec<(Label, bool)>,
-    /// The fields of other versions that the query names.
-    renamed: Vec<Renamed>,
     results: Vec<Found>,
     /// The total number of results, including those that are not shown.
     count: usize,
@@ -52,18 +46,8 @@ struct Found {
     address: String,
     document: String,
     title: String,
-    excerpt: Excerpt,
-}
-
-/// A field of another version.
-struct Renamed {
-    version: Label,
-    name: &'static str,
-    /// The name in the searched version and the address of its description; `None` if the searched
-    /// version has no such field.
-    now: Option<(&'static str, String)>,
-    /// The address of the page about the move from the other version.
-    move_page: String,
+    /// The text before the match, the match, and the text after it.
+    excerpt: [String; 3],
 }
 
 /// The index of each version, created on the first search.
@@ -124,17 +108,18 @@ fn search(
     query: String,
 ) -> Search {
     let label = served.version.label;
-    let new_index = || Index::new(served, state.versions, state.lists, settings);
+    let new_index = || {
+        let mut entries = pages::renamed_fields(served, state.versions, state.lists);
+        entries.extend(pages::all(state.versions, settings));
+        Index::new(entries, served, state.versions, state.lists)
+    };
     let index = indexes
         .get(&label)
         .map(|index| index.get_or_init(new_index));
     let found = index.map(|index| index.find(&query)).unwrap_or_default();
-    let renamed = index
-        .map(|index| index.find_renamed(&query))
-        .unwrap_or_default();
     let result = |entry: &index::Entry| Found {
-        address: entry.address(),
-        document: entry.document.to_string(),
+        address: entry.address.clone(),
+        document: entry.document.clone(),
         title: entry.title.clone(),
         excerpt: entry.excerpt(&query),
     };
@@ -148,25 +133,8 @@ fn search(
             .rev()
             .map(|other| (other.version.label, other.version.label == label))
             .collect(),
-        renamed: renamed
-            .into_iter()
-            .map(|field| shown_renamed(field, label))
-            .collect(),
         count: found.len(),
         results: found.into_iter().take(MAX_RESULTS).map(result).collect(),
         query,
-    }
-}
-
-/// Adds the addresses in the searched version to a field of another version.
-fn shown_renamed(field: &RenamedField, label: Label) -> Renamed {
-    let fields = address(label, Document::Fields, None);
-    Renamed {
-        version: field.version,
-        name: field.name,
-        now: field
-            .now
-            .map(|name| (name, format!("{fields}#{}", slug(name)))),
-        move_page: paths::move_page(field.version, label),
     }
 }

@@ -14,7 +14,7 @@ use version_tools::documents::files;
 
 use crate::documents::Link;
 use crate::markdown::{Rendered, render};
-use crate::migrate::pairs_about;
+use crate::move_page::pairs_about;
 use crate::page_location::{DocsLocation, html};
 
 #[derive(Template)]
@@ -76,7 +76,7 @@ fn moves_about(name: &str, versions: &Versions) -> Vec<(Label, Label)> {
 
 /// Renders a Markdown text as a page, without the line that names its generator. The page begins
 /// with links to the pages about `moves`.
-pub(super) fn page_of(markdown: &str, moves: &[(Label, Label)]) -> Result<Vec<u8>, ApiError> {
+fn page_of(markdown: &str, moves: &[(Label, Label)]) -> Result<Vec<u8>, ApiError> {
     let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
     let Rendered {
         title, html: body, ..

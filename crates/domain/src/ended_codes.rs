@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::lists::List;
+use crate::records::trainee::TraineeField;
 use crate::rules::{course, funding};
 
 /// A code that ended.
@@ -81,20 +82,34 @@ const ENDED_CODES: &[EndedCode] = &[EndedCode {
     },
 }];
 
-/// Advice for clients whose values a new rule refuses, by the name of the rule.
-const VALUES_IN_PLACE: &[(&str, &str)] = &[
-    (
-        course::PRIMARY_SUBJECT.name,
-        "Send `100511` as the first subject, and the other subjects after it.",
-    ),
-    (
-        course::COURSE_YEAR_NUMBER.name,
-        "Send the year as digits, such as `1` instead of `first`.",
-    ),
-    (
-        funding::ADDITIONAL_INITIATIVE.name,
-        "Ended initiatives have no replacement: omit the field, or ask the register's operator.",
-    ),
+/// Advice for clients whose values a new rule refuses.
+#[derive(Debug, Clone, Copy)]
+pub struct RefusedValues {
+    /// The name of the rule.
+    rule: &'static str,
+    /// The advice in Markdown.
+    pub advice: &'static str,
+    /// A field with a value that the rule refuses and the value to send instead.
+    pub example: Option<(TraineeField, [&'static str; 2])>,
+}
+
+/// All advice about refused values.
+const REFUSED_VALUES: &[RefusedValues] = &[
+    RefusedValues {
+        rule: course::PRIMARY_SUBJECT.name,
+        advice: "Send `100511` as the first subject, and the other subjects after it.",
+        example: None,
+    },
+    RefusedValues {
+        rule: course::COURSE_YEAR_NUMBER.name,
+        advice: "Send the year as digits.",
+        example: Some((TraineeField::course_year, ["one", "1"])),
+    },
+    RefusedValues {
+        rule: funding::ADDITIONAL_INITIATIVE.name,
+        advice: "Ended initiatives have no replacement: omit the field, or ask the register's operator.",
+        example: None,
+    },
 ];
 
 /// Returns the replacement of a code, or `None` for a code that has not ended.
@@ -103,14 +118,11 @@ pub fn successor(list: List, code: &str) -> Option<Successor> {
     EndedCode::find(list, code).map(|ended| ended.successor)
 }
 
-/// Returns advice in Markdown for values that a rule refuses, by the name of the rule. Returns
-/// `None` if the description of the rule is sufficient.
+/// Returns the advice for values that a rule refuses, by the name of the rule. Returns `None` if the
+/// description of the rule is sufficient.
 #[must_use]
-pub fn value_in_place(rule: &str) -> Option<&'static str> {
-    VALUES_IN_PLACE
-        .iter()
-        .find(|(name, _)| *name == rule)
-        .map(|(_, advice)| *advice)
+pub fn refused_values(rule: &str) -> Option<RefusedValues> {
+    REFUSED_VALUES.iter().copied().find(|one| one.rule == rule)
 }
 
 #[cfg(test)]

@@ -84,8 +84,6 @@ pub enum Run<R: Record> {
     Adjust(fn(&mut Candidate<R>, &Context<'_>)),
     /// Returns problems.
     Check(fn(&Candidate<R>, &Context<'_>) -> Findings),
-    /// Returns problems, including a problem if the first read field has no value.
-    CheckDemanding(fn(&Candidate<R>, &Context<'_>) -> Findings),
     /// Returns problems. Only a problem in one of these fields skips the rule; a problem in another
     /// read field does not.
     CheckNeeding(
@@ -139,11 +137,9 @@ impl<R: Record> Rule<R> {
     pub fn stage(&self) -> Stage {
         match self.run {
             Run::Adjust(_) => Stage::Adjust,
-            Run::Check(_)
-            | Run::CheckDemanding(_)
-            | Run::CheckNeeding(..)
-            | Run::CheckNested(_)
-            | Run::Require => Stage::Check,
+            Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => {
+                Stage::Check
+            }
         }
     }
 
@@ -157,24 +153,13 @@ impl<R: Record> Rule<R> {
         }
     }
 
-    /// Like [`Rule::required_field`], but includes rules that also check the value.
-    #[must_use]
-    pub fn demanded_field(&self) -> Option<R::Field> {
-        match self.run {
-            Run::Require | Run::CheckDemanding(_) => self.reads.first().copied(),
-            Run::Adjust(_) | Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) => None,
-        }
-    }
-
     /// Returns the fields that must be valid. A problem in one of them skips the rule.
     #[must_use]
     pub fn needs(&self) -> &'static [R::Field] {
         match self.run {
             Run::CheckNeeding(needs, _) => needs,
             Run::Require => self.reads.get(..1).unwrap_or_default(),
-            Run::Adjust(_) | Run::Check(_) | Run::CheckDemanding(_) | Run::CheckNested(_) => {
-                self.reads
-            }
+            Run::Adjust(_) | Run::Check(_) | Run::CheckNested(_) => self.reads,
         }
     }
 }
@@ -282,7 +267,7 @@ fn apply_stage<R: Record>(
         }
         match rule.run {
             Run::Adjust(adjust) => adjust(candidate, context),
-            Run::Check(check) | Run::CheckDemanding(check) | Run::CheckNeeding(_, check) => {
+            Run::Check(check) | Run::CheckNeeding(_, check) => {
                 for problem in check(candidate, context) {
                     candidate.report(problem);
                 }

@@ -53,9 +53,10 @@ impl DeprecationHeaders {
             insert(headers, SUNSET, &http_date(day));
         }
         let label = self.version.label;
-        let replacement = endpoint
-            .zip(status.replaced_by)
-            .map(|(old, new)| replacement(label, old, new, path));
+        let replacement = endpoint.zip(status.replaced_by).map(|(old, new)| {
+            let [old, new] = [old, new].map(|endpoint| self.version.row(endpoint).path);
+            replacement(label, old, new, path)
+        });
         let successors = replacement
             .into_iter()
             .chain(status.successor.map(Label::base_path));
@@ -130,18 +131,20 @@ fn advice(address: &str) -> String {
 
 /// The path of the endpoint to use instead, with the identifiers in `path`, which is a path of the
 /// deprecated endpoint.
-fn replacement(label: Label, old: Endpoint, new: Endpoint, path: &str) -> String {
+fn replacement(label: Label, old: &str, new: &str, path: &str) -> String {
     let base = label.base_path();
     // The base as sent may contain escapes; it still has the same number of segments.
     let sent = path.split('/').skip(base.split('/').count());
-    let sent: Vec<(&str, &str)> = old.path().split('/').skip(1).zip(sent).collect();
-    let fill = |part: &'static str| {
-        let id = sent
-            .iter()
-            .find(|(name, _)| part.starts_with('{') && part == *name);
-        id.map_or(part, |(_, id)| *id)
-    };
-    let parts: Vec<&str> = new.path().split('/').map(fill).collect();
+    let sent: Vec<(&str, &str)> = old.split('/').skip(1).zip(sent).collect();
+    let parts: Vec<&str> = new
+        .split('/')
+        .map(|part| {
+            let id = sent
+                .iter()
+                .find(|(name, _)| part.starts_with('{') && part == *name);
+            id.map_or(part, |(_, id)| *id)
+        })
+        .collect();
     format!("{base}{}", parts.join("/"))
 }
 
@@ -167,8 +170,8 @@ mod tests {
         let path = "/api/v1999.1/trainees/a%20b/recommend-for-qts";
         let replacement = replacement(
             label,
-            Endpoint::RecommendForQts,
-            Endpoint::UpdateQtsOrEytsStatus,
+            Endpoint::RecommendForQts.path(),
+            Endpoint::UpdateQtsOrEytsStatus.path(),
             path,
         );
         assert_eq!(

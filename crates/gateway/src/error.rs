@@ -63,12 +63,10 @@ pub enum Missing {
     List(String),
     /// A version named in the path.
     Version(UnknownVersion),
-    /// A version named in the path, with a similar path that exists.
-    VersionLike(UnknownVersion, String),
     /// The path.
     Path,
-    /// The path, with a similar path that exists.
-    PathLike(String),
+    /// The path of another version, with the path to use instead.
+    PathOfVersion(String),
 }
 
 /// A failed precondition of `If-Match` or `If-None-Match`.

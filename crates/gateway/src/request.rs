@@ -16,7 +16,7 @@ use adapter_kit::read::{
     BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, parse_json, read_batch,
 };
 use adapter_kit::read_only::{Difference, ReadOnlyNames, ReplyComparison};
-use adapter_kit::{ApiVersion, Endpoint, Method, Served, WireRecord};
+use adapter_kit::{ApiVersion, Endpoint, EndpointRow, Method, Served, WireRecord};
 use chrono::NaiveDate;
 use domain::{
     NestedRecord, Notice, ParsedRecord, Problem, RecordField as _, TraineeField, for_each_nested,
@@ -122,10 +122,10 @@ impl ApiRequest {
         state: &Arc<GatewayState>,
     ) -> Self {
         let (headers, query) = (request.headers(), request.query_string());
-        let endpoint = requested.endpoint;
+        let row = requested.served.version.row(requested.endpoint);
         let preferences = Preferences::from_headers(headers);
         let client = client_of_token(admitted.valid);
-        let body = read_body(state, endpoint, client, request, payload).await;
+        let body = read_body(state, row, client, request, payload).await;
         Self {
             wait: preferences.wait,
             ids,
@@ -135,10 +135,10 @@ impl ApiRequest {
             is_part: false,
             has_key: headers.contains_key(IDEMPOTENCY_KEY),
             query: query.to_owned(),
-            unknown_parameters: query::unknown(query, endpoint.row().query_parameters),
+            unknown_parameters: query::unknown(query, row.query_parameters),
             if_match: tags(headers, IF_MATCH),
             if_none_match: tags(headers, IF_NONE_MATCH),
-            idempotency_key: read_key(state, endpoint, request, &body),
+            idempotency_key: read_key(state, row, request, &body),
             validates_only: requested.validates_only,
             unknown: unknown_names(preferences),
             ..Self::part(
@@ -148,7 +148,7 @@ impl ApiRequest {
                     digest: admitted.token,
                     admitted: admitted.valid,
                 },
-                endpoint,
+                requested.endpoint,
                 body,
             )
         }
@@ -190,7 +190,8 @@ impl ApiRequest {
     /// a separate request with the same key and data, so that only the first of both is carried
     /// out.
     pub(crate) fn to_item_request(&self, key: &str, data: &str, batch: &Body) -> Self {
-        let path = self.version().label.base_path() + self.handled_endpoint().path();
+        let row = self.version().row(self.handled_endpoint());
+        let path = self.version().label.base_path() + row.path;
         let body = ["{\"data\":", data, "}"].concat().into_bytes();
         let digests = &self.state.key_digests;
         let key = Key::new(key, &HttpMethod::POST, &path, &body, digests);
@@ -220,7 +221,8 @@ impl ApiRequest {
     ) -> Option<Self> {
         let served = state.versions.newest()?;
         let placeholder = format!("{{{}}}", TraineeField::trainee_id.info().name);
-        let path = row.endpoint.path().replace(&placeholder, &row.trainee_id);
+        let path = served.version.row(row.endpoint).path;
+        let path = path.replace(&placeholder, &row.trainee_id);
         let path = served.version.label.base_path() + &path;
         let digests = &state.key_digests;
         let key = row
@@ -516,7 +518,8 @@ impl<'a> HandlerContext<'a> {
     #[must_use]
     pub fn success_status(&self) -> StatusCode {
         // Every number in the table of endpoints is a valid status, so the default is not used.
-        StatusCode::from_u16(self.handled_endpoint().row().status).unwrap_or(StatusCode::OK)
+        let row = self.version().row(self.handled_endpoint());
+        StatusCode::from_u16(row.status).unwrap_or(StatusCode::OK)
     }
 
     /// The address of a record; `None` if the version does not show addresses. `place` returns the
@@ -531,7 +534,7 @@ impl<'a> HandlerContext<'a> {
             return None;
         }
         let (endpoint, ids) = place()?;
-        let path = self.version().label.base_path() + endpoint.path();
+        let path = self.version().label.base_path() + self.version().row(endpoint).path;
         let replace =
             |path: String, (name, id): &(&str, String)| path.replace(&format!("{{{name}}}"), id);
         Some(ids.iter().fold(path, replace))
@@ -653,15 +656,15 @@ fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
 /// Receives the body of a request for an endpoint. Nothing is read where the endpoint needs none.
 async fn read_body(
     state: &GatewayState,
-    endpoint: Endpoint,
+    row: &EndpointRow,
     client: Client,
     request: &HttpRequest,
     payload: Payload,
 ) -> Result<Body, BodyError> {
     let bodies = &state.bodies;
-    match endpoint.method() {
+    match row.method {
         Method::Get => Ok(Body::default()),
-        Method::Post if endpoint.row().is_batch() => {
+        Method::Post if row.is_batch() => {
             bodies
                 .read_batch(client, request, payload, MAX_BODY_BYTES)
                 .await
@@ -686,11 +689,11 @@ fn unknown_names(preferences: Preferences) -> UnknownNames {
 /// The idempotency key of a request. Each item of a batch has its own.
 fn read_key(
     state: &GatewayState,
-    endpoint: Endpoint,
+    row: &EndpointRow,
     request: &HttpRequest,
     body: &Result<Body, BodyError>,
 ) -> Result<Option<Key>, MalformedKey> {
-    if endpoint.method() != Method::Post || endpoint.row().is_batch() {
+    if row.method != Method::Post || row.is_batch() {
         return Ok(None);
     }
     let body = body.as_ref().map_or(&[][..], |body| body);

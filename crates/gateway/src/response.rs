@@ -41,6 +41,16 @@ const MAX_WARNINGS: usize = 10;
 #[error("reply cannot be written")]
 pub struct Unwritable(#[source] pub serde_json::Error);
 
+/// The keys of a page.
+#[derive(Debug, Clone, Copy)]
+pub struct PageKeys<'a> {
+    /// The key of the list.
+    pub list: &'a str,
+    /// The key of the object that describes the page. If it is empty, the members of the object are
+    /// next to the list.
+    pub meta: &'a str,
+}
+
 /// A finished reply.
 #[derive(Debug, Clone)]
 pub struct ApiResponse {
@@ -128,23 +138,23 @@ impl ApiResponse {
         })
     }
 
-    /// A reply with `{"data": [...]}` around records.
+    /// A reply with `{"data": [...]}` around records. `list` is what the version calls `data`.
     ///
     /// # Errors
     ///
     /// [`Unwritable`] when a value cannot be JSON.
     pub fn records<'a, R: Record>(
         status: StatusCode,
+        list: &str,
         views: impl ExactSizeIterator<Item = View<'a, R>>,
     ) -> Result<Self, Unwritable> {
         Self::written(status, RECORD_BYTES * views.len(), |body| {
-            body.extend_from_slice(DATA);
+            open_list(body, list);
             write_list(views, body)
         })
     }
 
-    /// A reply with `{"data": [...], "meta": ...}` around records. `name` is what the version calls
-    /// `meta`.
+    /// A reply with `{"data": [...], "meta": ...}` around records, with the keys of the version.
     ///
     /// # Errors
     ///
@@ -152,19 +162,19 @@ impl ApiResponse {
     pub fn page<'a, R: Record>(
         status: StatusCode,
         views: impl ExactSizeIterator<Item = View<'a, R>>,
-        (name, meta): (&str, &impl Serialize),
+        keys: PageKeys<'_>,
+        meta: &impl Serialize,
     ) -> Result<Self, Unwritable> {
         Self::written(status, RECORD_BYTES * views.len(), |body| {
-            body.extend_from_slice(DATA);
+            open_list(body, keys.list);
             write_list(views, body)?;
-            push_member(body, name);
-            serde_json::to_writer(body, meta)
+            push_meta(body, keys.meta, meta)
         })
     }
 
     /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes. The reply
     /// has the first entry, and further ones until [`MAX_ENTRIES_BYTES`] are reached. `meta` gets
-    /// the number of written entries, and returns the value of the member called `name`.
+    /// the number of written entries, and returns the value of its member.
     ///
     /// # Errors
     ///
@@ -173,11 +183,11 @@ impl ApiResponse {
         status: StatusCode,
         entries: &[T],
         write: impl Fn(&T, &mut Vec<u8>) -> Result<(), E>,
-        name: &str,
+        keys: PageKeys<'_>,
         meta: impl FnOnce(usize) -> Result<M, E>,
     ) -> Result<Self, E> {
         let mut body = Vec::with_capacity(RECORD_BYTES * entries.len());
-        body.extend_from_slice(DATA);
+        open_list(&mut body, keys.list);
         body.push(b'[');
         let mut written = 0;
         for entry in entries {
@@ -193,8 +203,7 @@ impl ApiResponse {
             written += 1;
         }
         body.push(b']');
-        push_member(&mut body, name);
-        serde_json::to_writer(&mut body, &meta(written)?).map_err(Unwritable)?;
+        push_meta(&mut body, keys.meta, &meta(written)?).map_err(Unwritable)?;
         body.push(b'}');
         body.shrink_to_fit();
         Ok(Self::new(status, body))
@@ -319,12 +328,37 @@ impl ApiResponse {
     }
 }
 
-/// Writes a comma and the name of the next member of an object. `name` must be a field name of a
-/// version, because the name is not escaped.
-fn push_member(body: &mut Vec<u8>, name: &str) {
-    body.extend_from_slice(b",\"");
+/// Writes the beginning of an object with a list. `name` must be a key of a version, because the
+/// name is not escaped.
+fn open_list(body: &mut Vec<u8>, name: &str) {
+    body.extend_from_slice(b"{\"");
     body.extend_from_slice(name.as_bytes());
     body.extend_from_slice(b"\":");
+}
+
+/// Writes the object `meta` as the next member of an object, or its members if `name` is empty.
+/// `name` must be a key of a version, because the name is not escaped.
+fn push_meta(
+    body: &mut Vec<u8>,
+    name: &str,
+    meta: &impl Serialize,
+) -> Result<(), serde_json::Error> {
+    let start = body.len();
+    if !name.is_empty() {
+        body.extend_from_slice(b",\"");
+        body.extend_from_slice(name.as_bytes());
+        body.extend_from_slice(b"\":");
+        return serde_json::to_writer(body, meta);
+    }
+    serde_json::to_writer(&mut *body, meta)?;
+    // The members follow a comma, without the braces of the object.
+    body.pop();
+    if body.len() == start + 1 {
+        body.truncate(start);
+    } else if let Some(brace) = body.get_mut(start) {
+        *brace = b',';
+    }
+    Ok(())
 }
 
 impl ApiResponse {

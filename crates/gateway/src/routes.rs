@@ -21,7 +21,7 @@ use crate::error::ApiError;
 use crate::routes::router::{Router, not_found};
 use crate::state::GatewayState;
 
-mod nearest_path;
+mod counterpart_path;
 mod router;
 
 /// Configures the API: the list of versions, and every path below `/api`.

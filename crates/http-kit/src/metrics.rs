@@ -10,7 +10,7 @@ pub mod requests;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use actix_web::http::StatusCode;
-use adapter_kit::{Endpoint, Label, Versions};
+use adapter_kit::{Label, Versions};
 use domain::UnrecognisedNames;
 use metrics::{
     Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram,
@@ -173,7 +173,8 @@ pub fn start(versions: &Versions, reasons: &[&'static str], mail_kinds: &[&'stat
         gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
         count_unrecognised_names(&label, &UnrecognisedNames::default());
         for deprecation in served.version.endpoints.deprecated {
-            deprecated_requests(label.clone(), deprecation.endpoint).increment(0);
+            let path = served.version.row(deprecation.endpoint).path;
+            deprecated_requests(label.clone(), path).increment(0);
         }
     }
     for reason in reasons {
@@ -273,8 +274,8 @@ pub fn publish_lost_log_lines(lines: u64) {
 }
 
 /// The counter of requests for a deprecated endpoint of a version.
-fn deprecated_requests(version: SharedString, endpoint: Endpoint) -> Counter {
-    counter!(DEPRECATED_REQUESTS, "version" => version, "endpoint" => endpoint.path())
+fn deprecated_requests(version: SharedString, path: &'static str) -> Counter {
+    counter!(DEPRECATED_REQUESTS, "version" => version, "endpoint" => path)
 }
 
 fn version_label(label: Label) -> SharedString {

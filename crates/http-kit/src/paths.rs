@@ -10,9 +10,10 @@ pub const API: &str = "/api";
 pub const VERSIONS: &str = "/api/versions";
 /// The documentation, for people.
 pub const DOCS: &str = "/docs";
-/// The page that rewrites a body for another version.
-pub const MIGRATE: &str = "/docs/migrate";
-/// The pages about the move from one version to another.
+/// The former address of the pages about moves, which links in headers and lists still have.
+const MIGRATE: &str = "/docs/migrate";
+/// The pages about the move from one version to another. The address itself leads to the page about
+/// the move from the oldest version to the newest.
 pub const MOVE: &str = "/docs/move";
 
 /// The pages of an organisation's settings.
@@ -60,24 +61,25 @@ pub fn status_anchor(status: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenApiDocument {
     /// All that the server accepts and answers, in OpenAPI 3.1.
-    Complete,
-    /// What a generated client sends and reads.
-    Client,
-    /// Like `Client`, in OpenAPI 3.0 for generators without support for 3.1.
-    Client30,
+    Version31,
+    /// `Version31` in OpenAPI 3.0, with one form of each value, for generators of clients.
+    Version30,
 }
+
+/// The former path of a document for generators, without the prefix of a version. It leads to
+/// [`OpenApiDocument::Version31`].
+pub const FORMER_OPENAPI_DOCUMENT: &str = "/openapi-client.json";
 
 impl OpenApiDocument {
     /// All documents.
-    pub const ALL: [Self; 3] = [Self::Complete, Self::Client, Self::Client30];
+    pub const ALL: [Self; 2] = [Self::Version31, Self::Version30];
 
     /// The path without the prefix of a version.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
-            Self::Complete => "/openapi.json",
-            Self::Client => "/openapi-client.json",
-            Self::Client30 => "/openapi-3.0.json",
+            Self::Version31 => "/openapi.json",
+            Self::Version30 => "/openapi-3.0.json",
         }
     }
 
@@ -123,10 +125,4 @@ pub fn move_page(from: Label, to: Label) -> String {
 #[must_use]
 pub fn migration_guide(from: Label, to: Label) -> String {
     format!("{MIGRATE}?from={from}&to={to}")
-}
-
-/// The path of the page with all differences between two versions.
-#[must_use]
-pub fn differences(from: Label, to: Label) -> String {
-    format!("{DOCS}/differences/{from}..{to}")
 }

@@ -153,7 +153,7 @@ enum Command {
 }
 
 /// Commands that change nothing and show no records. The log does not record who runs them.
-const UNRECORDED: [&str; 25] = [
+const UNRECORDED: [&str; 24] = [
     "serve",
     "completions",
     "man",
@@ -173,7 +173,6 @@ const UNRECORDED: [&str; 25] = [
     "request show",
     "user activity",
     "user list",
-    "version check",
     "version difference",
     "version openapi",
     "version readiness",

@@ -29,7 +29,6 @@
 
 pub mod app_state;
 pub mod cli;
-pub mod contracts;
 pub mod mail;
 pub mod operations;
 pub mod routes;

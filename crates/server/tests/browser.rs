@@ -10,7 +10,7 @@ mod browser {
     mod explorer;
     mod look;
     mod mailing;
-    mod migrate;
+    mod moving;
     mod openid;
     mod operators;
     mod pictures;

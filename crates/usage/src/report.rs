@@ -218,7 +218,7 @@ fn deprecation(versions: &Versions, version: &str, endpoint: &str) -> Option<&'s
         .endpoints
         .deprecated
         .iter()
-        .find(|gone| gone.endpoint.to_string() == endpoint)
+        .find(|gone| served.version.row(gone.endpoint).name() == endpoint)
 }
 
 /// Serialises a day, such as `2026-11-28`.

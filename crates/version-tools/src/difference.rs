@@ -12,25 +12,28 @@ use adapter_kit::label::Label;
 use adapter_kit::versions::Served;
 use domain::Lists;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 mod accepted_codes;
 mod endpoints;
+mod examples;
 mod fields;
 mod lists;
 mod markdown;
 mod messages;
 mod read_only_names;
 mod rules;
+mod sections;
 mod wire;
 
-pub use accepted_codes::{CodeName, CodeSuccessor, CodesChange, CodesChangeKind, YearsChange};
+pub use accepted_codes::{CodeName, CodesChange, CodesChangeKind, YearsChange};
 pub use endpoints::{EndpointChange, EndpointChangeKind};
-pub use fields::{FieldChange, FieldChangeKind};
+pub use fields::{FieldChange, FieldChangeKind, FieldUse, Rewriting, WrittenMembers};
 pub use lists::NestedInListsChange;
 pub use messages::{NestedErrorsChange, VocabularyChange};
 pub use read_only_names::ReadOnlyNamesChange;
 pub use rules::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
+pub use sections::Section;
 pub use wire::{WireChange, WirePart};
 
 /// The difference between two versions, for a client of the first.
@@ -51,7 +54,7 @@ pub struct Change {
     pub effect: Effect,
     /// Whether the change breaks an unchanged client.
     pub breaking: bool,
-    /// The subject: a record, an endpoint, or a place in a contract.
+    /// The subject, such as a record or an endpoint.
     pub of: String,
     /// A description of the change, in Markdown.
     pub summary: String,
@@ -72,6 +75,15 @@ pub struct Example {
     pub before: String,
     /// The JSON in the version that the client moves to.
     pub after: String,
+}
+
+impl Example {
+    pub(crate) fn new(before: &Value, after: &Value) -> Self {
+        Self {
+            before: before.to_string(),
+            after: after.to_string(),
+        }
+    }
 }
 
 /// The effect of a change on an unchanged client, most severe first.
@@ -137,11 +149,6 @@ pub enum ChangeDetail {
     NestedInLists(NestedInListsChange),
     /// A wire form.
     Wire(WireChange),
-    /// A part of a committed contract.
-    Contract {
-        /// The name of a field, a path or a code.
-        subject: String,
-    },
 }
 
 impl Change {
@@ -163,26 +170,9 @@ impl Change {
         }
     }
 
-    /// Adds an example to the change.
-    pub(crate) fn with_example(self, before: &Value, after: &Value) -> Self {
-        Self {
-            example: Some(Example {
-                before: before.to_string(),
-                after: after.to_string(),
-            }),
-            ..self
-        }
-    }
-
-    /// Returns the subject for the change log: the field, path or code of a contract, or the
-    /// subject of the change.
-    #[must_use]
-    pub fn subject(&self) -> &str {
-        if let ChangeDetail::Contract { subject } = &self.detail {
-            subject
-        } else {
-            &self.of
-        }
+    /// Adds an example to the change, if there is one.
+    pub(crate) fn with_example(self, example: Option<Example>) -> Self {
+        Self { example, ..self }
     }
 }
 
@@ -212,22 +202,9 @@ impl Difference {
         }
     }
 
-    /// Whether there are no changes.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
-    }
-
     /// Returns the changes that break an unchanged client.
     pub fn breaking(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.breaking)
-    }
-
-    /// Returns the changes with this effect.
-    pub fn with_effect(&self, effect: Effect) -> impl Iterator<Item = &Change> {
-        self.changes
-            .iter()
-            .filter(move |change| change.effect == effect)
     }
 
     /// Returns the changes of fields.
@@ -287,28 +264,3 @@ impl Difference {
 
 #[cfg(test)]
 mod tests;
-
-/// Returns an object with a value at the path of a field, such as `email` or `withdrawal.date`.
-fn at_path(path: &str, value: Value) -> Value {
-    at_paths([(path, value)])
-}
-
-/// Returns an object with values at the paths of fields. Fields of a group, such as
-/// `withdrawal.date` and `withdrawal.trigger`, are in one nested object.
-fn at_paths<'a>(values: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
-    let mut object = Map::new();
-    for (path, value) in values {
-        let Some((group, name)) = path.split_once('.') else {
-            object.insert(path.to_owned(), value);
-            continue;
-        };
-        if let Some(members) = object
-            .entry(group)
-            .or_insert_with(|| json!({}))
-            .as_object_mut()
-        {
-            members.insert(name.to_owned(), value);
-        }
-    }
-    Value::Object(object)
-}

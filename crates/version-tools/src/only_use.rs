@@ -88,6 +88,7 @@ fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
         [
             entry.group.map(|_| "fields in a group"),
             entry.part.map(|_| "fields joined into a text"),
+            entry.form.map(|_| "fields in another form"),
             read_only,
         ]
     });
@@ -96,6 +97,7 @@ fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
             group_of(input.name).map(|_| "inputs in a group"),
             input.part.map(|_| "inputs joined into a text"),
             input.accepts.map(|_| "inputs of one type"),
+            input.form.map(|_| "inputs in another form"),
             input.default.map(|_| "inputs with a default"),
         ]
     });
@@ -112,9 +114,15 @@ fn wire_forms(wire: &Wire) -> Vec<String> {
         .collect();
     let mut add_if =
         |differs: bool, form: &str| forms.extend(differs.then(|| format!("form of {form}")));
-    add_if(wire.envelope.page != Envelope::COMMON.page, "pages");
+    let common = Envelope {
+        record_links: wire.envelope.record_links,
+        ..Envelope::COMMON
+    };
+    add_if(wire.envelope != common, "pages");
     add_if(wire.envelope.record_links, "links of records");
     add_if(wire.problems != Wire::COMMON.problems, "errors");
+    let endpoints = wire.endpoints.iter();
+    forms.extend(endpoints.map(|(endpoint, _)| format!("row of endpoint {endpoint:?}")));
     forms
 }
 
@@ -148,6 +156,7 @@ mod tests {
         AllInputs, Endpoints, NestedErrors, NestedVisibility, Shapes, Vocabulary,
     };
     use adapter_kit::{Endpoint, Inputs, inputs};
+    use conformance::form_version::FORM_VERSION;
     use conformance::sample_version::SAMPLE_VERSION;
     use conformance::wire_version::WIRE_VERSION;
     use domain::rules::{Rule, Rules, gates, personal};
@@ -226,6 +235,17 @@ mod tests {
                 .count(),
             0
         );
+    }
+
+    #[test]
+    fn other_forms_of_only_one_version_are_listed() {
+        let parts = only(&FORM_VERSION, &[&SAMPLE_VERSION]);
+        for form in [
+            "form of fields in another form",
+            "form of inputs in another form",
+        ] {
+            assert!(parts.iter().any(|part| part == form), "{parts:?}");
+        }
     }
 
     #[test]

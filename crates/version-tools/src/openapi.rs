@@ -17,7 +17,6 @@ use utoipa::openapi::{
 
 mod additions;
 mod descriptions;
-mod enumerations;
 mod errors;
 pub mod examples;
 mod fields;
@@ -25,9 +24,9 @@ mod operation_id;
 mod operations;
 mod parameters;
 mod properties;
+mod references;
 mod replies;
 mod schemas;
-mod unused;
 mod version_3_0;
 
 pub use version_3_0::in_version_3_0;
@@ -36,44 +35,26 @@ pub use version_3_0::in_version_3_0;
 const CONTACT: &str = "The operator of the register";
 /// The licence of the document and of the program.
 const LICENCE: &str = "MIT";
-const ABOUT_CLIENTS: &str = "This document is for programs that generate clients. It describes the same server as `openapi.json`, \
-    with one form of each value, and omits what such a client does not send: numbers and blank text instead of a code, \
-    problems by field, and dry runs, whose replies have null instead of identifiers.";
 /// The name of the security scheme.
 const TOKEN: &str = "token";
-
-/// The two kinds of OpenAPI documents of a version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// Everything that the server accepts and returns.
-    Complete,
-    /// Everything that a generated client sends and reads: one form of each value, and codes as
-    /// enumerations named after their lists. Dry runs and problems by field are omitted.
-    Client,
-}
 
 /// The inputs for a document.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     version: &'a ApiVersion,
     lists: &'a Lists,
-    profile: Profile,
 }
 
 /// Returns the OpenAPI 3.1 document of a version. `lists` are the code lists of the register.
 #[must_use]
-pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
+pub fn document(served: &Served, lists: &Lists) -> OpenApi {
     let version = served.version;
-    let context = Context {
-        version,
-        lists,
-        profile,
-    };
+    let context = Context { version, lists };
     let mut paths = PathsBuilder::new();
     for endpoint in version.endpoints.all() {
         for (method, operation) in operations::build(context, endpoint) {
             let item = utoipa::openapi::PathItem::new(method, operation);
-            paths = paths.path(endpoint.path(), item);
+            paths = paths.path(version.row(endpoint).path, item);
         }
     }
     let token = Http::builder()
@@ -94,7 +75,7 @@ pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
     };
     let tags = Tag::ALL.iter().filter(|(tag, ..)| is_used(*tag));
     let document = OpenApiBuilder::new()
-        .info(info(version, profile))
+        .info(info(version))
         .servers(Some([Server::new(version.label.base_path())]))
         .paths(paths)
         .components(Some(components.build()))
@@ -109,11 +90,11 @@ pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
                 .build()
         })))
         .build();
-    unused::removed(document)
+    references::without_unused(document)
 }
 
 /// Returns the title, the description and the contact of a document.
-fn info(version: &ApiVersion, profile: Profile) -> Info {
+fn info(version: &ApiVersion) -> Info {
     let mut description = String::from(
         "Teacher-training providers keep the records of their trainees in step with the national register.\n\n",
     );
@@ -129,10 +110,6 @@ fn info(version: &ApiVersion, profile: Profile) -> Info {
     }
     if let Some(sunset) = version.publication.sunset_on {
         description.push_str(&format!(" Removed on {sunset}."));
-    }
-    if profile == Profile::Client {
-        description.push_str("\n\n");
-        description.push_str(ABOUT_CLIENTS);
     }
     for note in version.notes {
         description.push_str(&format!("\n- {note}"));

@@ -14,6 +14,7 @@ use adapter_kit::for_record_kind;
 use adapter_kit::problems::Errors;
 use adapter_kit::read::JsonTree;
 use adapter_kit::versions::Served;
+use adapter_kit::wire_form::DATA;
 use chrono::NaiveDate;
 use domain::{Lists, Path, Problem, ProblemKind};
 use serde::Serialize;
@@ -118,7 +119,7 @@ fn without_data(path: &str) -> String {
         Some(_) | None => ("", path),
     };
     let inner = inner.strip_prefix('.').unwrap_or(inner);
-    let inner = match inner.strip_prefix("data") {
+    let inner = match inner.strip_prefix(DATA) {
         Some(record) if record.starts_with('[') => return format!("{index}{record}"),
         Some(record) => record.strip_prefix('.').unwrap_or(inner),
         None => inner,
@@ -134,7 +135,7 @@ pub fn translate_names(body: &Value, from: &Served, to: &Served, kind: &BodyKind
 
 /// The keys of the record in an entry of the changes and in a result of a batch. No record has
 /// fields with these names.
-const HOLDERS: [&str; 2] = ["trainee", "data"];
+const HOLDERS: [&str; 2] = ["trainee", DATA];
 
 /// The state of a translation.
 struct Translator<'a> {
@@ -189,7 +190,13 @@ impl<'a> Translator<'a> {
             return body.clone();
         };
         let is_error = object.contains_key("errors") || object.contains_key("error");
-        let data = match object.get("data") {
+        let list = self.from.version.wire.envelope.list;
+        let key = if object.get(list).is_some_and(Value::is_array) {
+            list
+        } else {
+            DATA
+        };
+        let data = match object.get(key) {
             None if is_error => return body.clone(),
             None => return self.record(object, None, at),
             Some(Value::Array(records)) => records
@@ -205,9 +212,25 @@ impl<'a> Translator<'a> {
                 data.clone()
             }
         };
-        let mut whole = object.clone();
-        whole.insert("data".to_owned(), data);
-        Value::Object(whole)
+        // Changes, results of a batch and records in errors have the same key in all versions.
+        let holds_records = |entry: &Value| HOLDERS.iter().all(|name| entry.get(name).is_none());
+        let is_list = !is_error
+            && data
+                .as_array()
+                .is_some_and(|entries| entries.iter().all(holds_records));
+        let translated_key = if is_list {
+            self.to.version.wire.envelope.list
+        } else {
+            DATA
+        };
+        let member = |(name, value): (&String, &Value)| {
+            if name == key {
+                (translated_key.to_owned(), data.clone())
+            } else {
+                (name.clone(), value.clone())
+            }
+        };
+        object.iter().map(member).collect()
     }
 
     /// Translates an entry of a list: a record, or an object of a reply that contains one.

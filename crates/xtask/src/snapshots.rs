@@ -78,18 +78,20 @@ fn restore_released(root: &Path, before: &Path, accepts: bool) -> Result<Vec<Str
 mod tests {
     use super::*;
 
-    /// Restores snapshots in a folder with changed snapshots of a released version and of an
+    /// Restores snapshots in a folder with changed snapshots of two released versions and of an
     /// undecided version, and with a new version. Returns the labels, and the snapshots of the
-    /// first two versions.
-    fn restore(name: &str, accepts: bool) -> (Vec<String>, String, String) {
+    /// first three versions.
+    fn restore(name: &str, accepts: bool) -> (Vec<String>, [String; 3]) {
         let root = env::temp_dir().join(format!("xtask-snapshots-{name}-{}", process::id()));
         let before = root.join("before");
         for (file, text) in [
-            ("before/v2030.0/a.snap", "old"),
-            ("before/v2031.0/a.snap", "old"),
-            ("snapshots/v2030.0/a.snap", "new"),
-            ("snapshots/v2031.0/a.snap", "new"),
-            ("snapshots/v2032.0/a.snap", "new"),
+            ("before/v2029.0/shape.json", "old"),
+            ("before/v2030.0/openapi.json", "old"),
+            ("before/v2031.0/openapi.json", "old"),
+            ("snapshots/v2029.0/shape.json", "new"),
+            ("snapshots/v2030.0/openapi.json", "new"),
+            ("snapshots/v2031.0/openapi.json", "new"),
+            ("snapshots/v2032.0/openapi.json", "new"),
             ("snapshots/versions.snap", "new"),
             ("crates/api-v2031-0/tests/decided.rs", ""),
         ] {
@@ -98,12 +100,14 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let restored = restore_released(&root, &before, accepts).unwrap();
-        let read = |label: &str| {
-            fs::read_to_string(root.join(format!("snapshots/{label}/a.snap"))).unwrap()
-        };
-        let texts = (read("v2030.0"), read("v2031.0"));
+        let texts = [
+            "v2029.0/shape.json",
+            "v2030.0/openapi.json",
+            "v2031.0/openapi.json",
+        ]
+        .map(|file| fs::read_to_string(root.join("snapshots").join(file)).unwrap());
         fs::remove_dir_all(&root).unwrap();
-        (restored, texts.0, texts.1)
+        (restored, texts)
     }
 
     #[test]
@@ -111,9 +115,8 @@ mod tests {
         assert_eq!(
             restore("refused", false),
             (
-                vec!["v2030.0".to_owned()],
-                "old".to_owned(),
-                "new".to_owned()
+                vec!["v2029.0".to_owned(), "v2030.0".to_owned()],
+                ["old", "old", "new"].map(str::to_owned)
             )
         );
     }
@@ -122,7 +125,7 @@ mod tests {
     fn accepted_change_is_kept() {
         assert_eq!(
             restore("accepted", true),
-            (Vec::new(), "new".to_owned(), "new".to_owned())
+            (Vec::new(), ["new", "new", "new"].map(str::to_owned))
         );
     }
 }

@@ -16,7 +16,8 @@ pub(super) enum Scalar<'de> {
     Text(Cow<'de, str>),
     /// A number without fraction or exponent.
     Integer(i128),
-    /// A boolean, any other number, or a skipped array or object.
+    Boolean(bool),
+    /// Any other number, or a skipped array or object.
     Other,
 }
 
@@ -29,8 +30,8 @@ pub(super) trait Target<'de>: Sized {
     fn scalar(self, value: Scalar<'de>) -> Self::Output;
 
     /// Converts a boolean.
-    fn boolean(self, _: bool) -> Self::Output {
-        self.scalar(Scalar::Other)
+    fn boolean(self, flag: bool) -> Self::Output {
+        self.scalar(Scalar::Boolean(flag))
     }
 
     /// Converts a number with a fraction or an exponent.

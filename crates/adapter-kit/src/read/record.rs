@@ -15,7 +15,10 @@ use serde::de::{MapAccess, SeqAccess};
 use super::json::{Elements, Pairs, Scalar, Skip, Target};
 use super::keys::{Keys, UnknownNames, nearest};
 use super::limits::MAX_RECORDS;
-use super::values::{Single, Strings, is_empty, reject, set, wrong_type};
+use super::members::{SplitValue, add_member};
+use super::tree::Node;
+use super::values::{Single, Strings, is_empty, reject, set, set_formed, wrong_type};
+use crate::form::MemberForm;
 use crate::names::other_names::IgnoredName;
 use crate::shape::{InputName, group_of};
 use crate::versions::Served;
@@ -209,6 +212,8 @@ struct RecordReader<'a, 'de, R: Record> {
     repeated: FieldSet<R::Field>,
     /// Keys with names of other versions, their fields and their values.
     other_names: Vec<(String, R::Field, Scalar<'de>)>,
+    /// Values that the version splits into several members.
+    split: Vec<SplitValue<R::Field>>,
     /// Keys that are not inputs.
     keys: Keys,
     /// Whether the record has any key other than those of read-only fields.
@@ -226,6 +231,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             seen: FieldSet::new(),
             repeated: FieldSet::new(),
             other_names: Vec::new(),
+            split: Vec::new(),
             keys: Keys::default(),
             has_other_keys: false,
         }
@@ -320,6 +326,9 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         pairs: &mut Pairs<'de, A>,
     ) -> Result<(), A::Error> {
         self.has_other_keys = true;
+        if let Some(form) = input.form {
+            return self.read_formed(input, form, &key, pairs);
+        }
         let field = input.field;
         let is_list = field.info().kind == Kind::Records;
         if !self.seen.insert(field) {
@@ -351,6 +360,37 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         Ok(())
     }
 
+    /// Reads the value of an input in another form. A repeated key is reported, and so is one
+    /// within the value.
+    fn read_formed<A: MapAccess<'de>>(
+        &mut self,
+        input: &'static InputName<R::Field>,
+        form: MemberForm,
+        key: &str,
+        pairs: &mut Pairs<'de, A>,
+    ) -> Result<(), A::Error> {
+        let mut repeated_keys = Vec::new();
+        let written = pairs.value(Node {
+            path: &mut String::new(),
+            repeated_keys: &mut repeated_keys,
+        })?;
+        let is_split = form.form.members() > 1;
+        let is_new_field = self.seen.insert(input.field);
+        if is_split && !self.keys.add_known(key) {
+            return Ok(());
+        }
+        if !is_split && !is_new_field || !repeated_keys.is_empty() {
+            if self.repeated.insert(input.field) {
+                reject(&mut self.sent, input.field, ProblemKind::RepeatedKey);
+            }
+        } else if is_split {
+            add_member(&mut self.split, input.field, form, input.name, written);
+        } else {
+            set_formed(&mut self.sent, input.field, form.form, &written);
+        }
+        Ok(())
+    }
+
     /// Clears all fields of a group.
     fn clear_group(&mut self, group: &str) {
         for input in R::inputs(self.reader.served.version).in_group(group) {
@@ -372,6 +412,10 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
 
     /// Returns the changes of the record, with the problems and notices of all its keys.
     fn finish(mut self) -> ParsedRecord<R> {
+        let is_change = self.reader.nested == NestedLists::Ignore;
+        for value in std::mem::take(&mut self.split) {
+            value.set(&mut self.sent, is_change);
+        }
         for (key, field, value) in std::mem::take(&mut self.other_names) {
             if !self.repeats_sent_value(field, value) {
                 self.sent.unread.insert(field);
@@ -435,7 +479,7 @@ impl<'de, R: ReadableRecord> Target<'de> for InGroup<'_, '_, 'de, R> {
     fn scalar(self, value: Scalar<'de>) {
         match value {
             Scalar::Null => self.record.clear_group(self.group),
-            Scalar::Text(_) | Scalar::Integer(_) | Scalar::Other => {
+            Scalar::Text(_) | Scalar::Integer(_) | Scalar::Boolean(_) | Scalar::Other => {
                 self.record.reject_group(self.group)
             }
         }

@@ -63,10 +63,10 @@ fn parse(body: &[u8]) -> Result<JsonTree, Malformed> {
 }
 
 /// A value of the tree.
-struct Node<'a> {
+pub(super) struct Node<'a> {
     /// The path of the value. Each value restores the path when it is read.
-    path: &'a mut String,
-    repeated_keys: &'a mut Vec<String>,
+    pub(super) path: &'a mut String,
+    pub(super) repeated_keys: &'a mut Vec<String>,
 }
 
 impl Node<'_> {
@@ -94,12 +94,9 @@ impl<'de> Target<'de> for Node<'_> {
         match value {
             Scalar::Null | Scalar::Other => Value::Null,
             Scalar::Text(text) => Value::String(text.into_owned()),
+            Scalar::Boolean(flag) => Value::Bool(flag),
             Scalar::Integer(number) => Number::from_i128(number).map_or(Value::Null, Value::Number),
         }
-    }
-
-    fn boolean(self, value: bool) -> Value {
-        Value::Bool(value)
     }
 
     fn fraction(self, value: f64) -> Value {

@@ -8,11 +8,13 @@ use domain::problem::NoticeKind;
 use domain::records::record::Changes as _;
 use domain::values::text::is_blank;
 use domain::{
-    Input, Kind, Notice, ParsedRecord, Path, Problem, ProblemKind, Record, RecordField as _,
+    Input, Kind, Notice, ParsedRecord, Path, Problem, ProblemKind, Record, RecordField as _, Value,
 };
 use serde::de::SeqAccess;
+use serde_json::Value as Json;
 
 use super::json::{Elements, Scalar, Target};
+use crate::form::{self, Form};
 use crate::shape::{InputName, JsonType};
 use crate::version::ApiVersion;
 use crate::wire::WireRecord;
@@ -46,7 +48,7 @@ impl<'de> Target<'de> for Strings {
                     elements.skip_rest()?;
                     return Ok(Err(ProblemKind::ControlCharacter));
                 }
-                Scalar::Null | Scalar::Integer(_) | Scalar::Other => {
+                Scalar::Null | Scalar::Integer(_) | Scalar::Boolean(_) | Scalar::Other => {
                     elements.skip_rest()?;
                     return Ok(Err(wrong_type(Kind::TextList)));
                 }
@@ -88,11 +90,15 @@ pub(super) fn set<R: WireRecord>(
     value: Scalar<'_>,
 ) {
     let field = input.field;
+    // The value has a name of another version, so it is not in this form.
+    if input.form.is_some() {
+        return set_field(sent, field, value);
+    }
     match (input.accepts, &value) {
-        (Some(JsonType::Integer), Scalar::Text(_) | Scalar::Other) => {
+        (Some(JsonType::Integer), Scalar::Text(_) | Scalar::Boolean(_) | Scalar::Other) => {
             return reject(sent, field, wrong_type(Kind::Integer));
         }
-        (Some(JsonType::Text), Scalar::Integer(_) | Scalar::Other) => {
+        (Some(JsonType::Text), Scalar::Integer(_) | Scalar::Boolean(_) | Scalar::Other) => {
             return reject(sent, field, wrong_type(Kind::Text));
         }
         (Some(_) | None, _) => {}
@@ -108,7 +114,7 @@ pub(super) fn set<R: WireRecord>(
     let text = match &value {
         Scalar::Text(text) => Cow::Borrowed(text.trim()),
         Scalar::Integer(number) => Cow::Owned(number.to_string()),
-        Scalar::Null | Scalar::Other => return set_field(sent, field, value),
+        Scalar::Null | Scalar::Boolean(_) | Scalar::Other => return set_field(sent, field, value),
     };
     if let Some(code) = code_of(words, &text) {
         return set_field(sent, field, Scalar::Text(Cow::Borrowed(code)));
@@ -149,7 +155,7 @@ fn set_parts<R: Record>(
         Scalar::Text(text) if text.split(separator).count() == parts.len() => {
             text.split(separator).collect()
         }
-        Scalar::Text(_) | Scalar::Integer(_) | Scalar::Other => {
+        Scalar::Text(_) | Scalar::Integer(_) | Scalar::Boolean(_) | Scalar::Other => {
             for part in parts {
                 sent.unread.insert(part.field);
             }
@@ -186,6 +192,7 @@ fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scal
             Some(Input::Text(text))
         }
         Scalar::Integer(number) => Some(Input::Integer(number)),
+        Scalar::Boolean(flag) => Some(Input::Boolean(flag)),
         Scalar::Other => None,
     };
     if !input.is_some_and(|input| sent.changes.set(field, input)) {
@@ -211,8 +218,48 @@ fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scal
     }
 }
 
+/// Sets an input in another form to a written value, or reports the problem of the value.
+pub(super) fn set_formed<R: Record>(
+    sent: &mut ParsedRecord<R>,
+    field: R::Field,
+    form: &dyn Form,
+    written: &Json,
+) {
+    if written.is_null() {
+        return sent.changes.clear(field);
+    }
+    match form::read(form, written, &field.info().into()) {
+        Some(value) => set_canonical(sent, field, value),
+        None => reject(sent, field, wrong_type(field.info().kind)),
+    }
+}
+
+/// Sets a field to a canonical value that a form has read.
+pub(super) fn set_canonical<R: Record>(
+    sent: &mut ParsedRecord<R>,
+    field: R::Field,
+    value: Value<'static>,
+) {
+    let value = match value.into_input() {
+        None => Scalar::Null,
+        Some(Input::Text(text)) => Scalar::Text(text),
+        Some(Input::Integer(number)) => Scalar::Integer(number),
+        Some(Input::Boolean(flag)) => Scalar::Boolean(flag),
+        Some(Input::TextList(texts)) => {
+            if texts.iter().any(|text| has_control_character(text)) {
+                return reject(sent, field, ProblemKind::ControlCharacter);
+            }
+            if !sent.changes.set(field, Input::TextList(texts)) {
+                reject(sent, field, wrong_type(field.info().kind));
+            }
+            return;
+        }
+    };
+    set_field(sent, field, value);
+}
+
 /// Whether the text has control characters other than tab and line breaks.
-fn has_control_character(text: &str) -> bool {
+pub(super) fn has_control_character(text: &str) -> bool {
     text.chars()
         .any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
 }

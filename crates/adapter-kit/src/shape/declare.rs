@@ -137,6 +137,7 @@ pub const fn joined_entries<R: Record, const N: usize>(
             count: N,
             separator,
         });
+        entries[index].is_plain = false;
         index += 1;
     }
     entries
@@ -177,6 +178,9 @@ pub const fn joined_inputs<F: Copy, const N: usize>(
 ///   has a value.
 /// - `name => OWN`: a field of this version only, a
 ///   [`VersionField`](crate::VersionField).
+/// - `name = field as FORM`: values in another form, a constant that implements
+///   [`Form`](crate::form::Form).
+/// - `name = field[0] as FORM`: one member of a value that the form splits.
 /// - `when_set` behind a field: responses omit the field if it has no value.
 /// - `read_only` behind a field: the contract marks the field as read-only.
 ///
@@ -193,26 +197,29 @@ pub const fn joined_inputs<F: Copy, const N: usize>(
 #[macro_export]
 macro_rules! shape {
     (@list $record:ty, $field:ident, $group:tt $(
-        $name:ident $(= $canonical:ident $(+ $separator:literal + $next:ident)*)? $(=> $own:ident)?
+        $name:ident $(= $canonical:ident $([$member:literal])? $(+ $separator:literal + $next:ident)*)? $(=> $own:ident)?
             $({ $($inner:tt)+ })? $($modifier:ident)*
     ),+ $(,)?) => {
-        &[$($crate::shape!(@item $record, $field, $group $name [$($canonical $($separator $next)*)?] [$($own)?]
+        &[$($crate::shape!(@item $record, $field, $group $name [$($canonical $([$member])? $($separator $next)*)?] [$($own)?]
             [$({ $($inner)+ })?] [$($modifier)*])),+]
     };
     (@item $record:ty, $field:ident, $group:tt $name:ident [] [] [] $modifiers:tt) => {
-        &[$crate::shape!(@entry $group $name $crate::shape::Source::Field($field::$name), $modifiers)]
+        &[$crate::shape!(@entry $group $name $crate::shape::Source::Field($field::$name), 0, $modifiers)]
     };
     (@item $record:ty, $field:ident, $group:tt $name:ident [$canonical:ident] [] [] $modifiers:tt) => {
-        &[$crate::shape!(@entry $group $name $crate::shape::Source::Field($field::$canonical), $modifiers)]
+        &[$crate::shape!(@entry $group $name $crate::shape::Source::Field($field::$canonical), 0, $modifiers)]
+    };
+    (@item $record:ty, $field:ident, $group:tt $name:ident [$canonical:ident [$member:literal]] [] [] $modifiers:tt) => {
+        &[$crate::shape!(@entry $group $name $crate::shape::Source::Field($field::$canonical), $member, $modifiers)]
     };
     (@item $record:ty, $field:ident, $group:tt $name:ident [] [$own:ident] [] $modifiers:tt) => {
-        &[$crate::shape!(@entry $group $name $crate::shape::Source::Own(&$own), $modifiers)]
+        &[$crate::shape!(@entry $group $name $crate::shape::Source::Own(&$own), 0, $modifiers)]
     };
     (@item $record:ty, $field:ident, $group:tt $name:ident
         [$first:ident $separator:literal $second:ident $($other:literal $next:ident)*] [] [] $modifiers:tt) => {{
         $(const { assert!($crate::shape::declare::is_same($separator, $other), "one text has one separator") };)*
         &$crate::shape::declare::joined_entries::<$record, _>(
-            $crate::shape!(@entry $group $name $crate::shape::Source::Field($field::$first), $modifiers),
+            $crate::shape!(@entry $group $name $crate::shape::Source::Field($field::$first), 0, $modifiers),
             [$field::$first, $field::$second $(, $field::$next)*],
             $separator,
         )
@@ -222,7 +229,14 @@ macro_rules! shape {
         const ALL: [$crate::shape::Entry<$record>; $crate::shape::declare::total(LISTS)] = $crate::shape::declare::concatenated(LISTS);
         &ALL
     }};
-    (@entry [$($group:ident)?] $name:ident $source:expr, [$($modifier:ident)*]) => {
+    (@entry $group:tt $name:ident $source:expr, $member:literal, [as $form:ident $($modifier:ident)*]) => {
+        $crate::shape::Entry {
+            form: Some($crate::form::MemberForm { form: &$form, member: $member }),
+            is_plain: false,
+            ..$crate::shape!(@entry $group $name $source, $member, [$($modifier)*])
+        }
+    };
+    (@entry [$($group:ident)?] $name:ident $source:expr, $member:literal, [$($modifier:ident)*]) => {
         $crate::shape::Entry {
             name: concat!($(stringify!($group), ".",)? stringify!($name)),
             key: concat!(",\"", stringify!($name), "\":"),
@@ -231,6 +245,8 @@ macro_rules! shape {
             read_only: false $(|| $crate::shape!(@is_read_only $modifier))*,
             group: $crate::shape!(@group $($group)?),
             part: None,
+            form: None,
+            is_plain: true,
         }
     };
     (@group) => { None };
@@ -266,6 +282,9 @@ macro_rules! shape {
 /// - `group { name = field, ... }`: an object that groups fields. Fields without a key keep their
 ///   values. Null instead of the object clears all fields of the group.
 /// - `name as Integer`: the only accepted JSON type, `Integer` or `Text`.
+/// - `name = field as FORM`: values in another form, and `name = field[0] as FORM`: one member of a
+///   value that the form splits; see [`shape!`](crate::shape!). An update that sends only some
+///   members keeps the others.
 /// - `name or "01"`: the canonical value for new records if the request has no key for the field.
 ///
 /// ```
@@ -281,17 +300,20 @@ macro_rules! shape {
 #[macro_export]
 macro_rules! inputs {
     (@list $record:ty, $field:ident, $group:tt $(
-        $name:ident $(= $canonical:ident $(+ $separator:literal + $next:ident)*)? $({ $($inner:tt)+ })?
+        $name:ident $(= $canonical:ident $([$member:literal])? $(+ $separator:literal + $next:ident)*)? $({ $($inner:tt)+ })?
             $(as $kind:ident)? $(or $default:literal)?
     ),+ $(,)?) => {
-        &[$($crate::inputs!(@item $record, $field, $group $name [$($canonical $($separator $next)*)?]
+        &[$($crate::inputs!(@item $record, $field, $group $name [$($canonical $([$member])? $($separator $next)*)?]
             [$({ $($inner)+ })?] [$($kind)?] [$($default)?])),+]
     };
     (@item $record:ty, $field:ident, $group:tt $name:ident [] [] $kind:tt $default:tt) => {
-        &[$crate::inputs!(@input $field $group $name $name $kind $default)]
+        &[$crate::inputs!(@input $field $group $name $name 0 $kind $default)]
     };
     (@item $record:ty, $field:ident, $group:tt $name:ident [$canonical:ident] [] $kind:tt $default:tt) => {
-        &[$crate::inputs!(@input $field $group $name $canonical $kind $default)]
+        &[$crate::inputs!(@input $field $group $name $canonical 0 $kind $default)]
+    };
+    (@item $record:ty, $field:ident, $group:tt $name:ident [$canonical:ident [$member:literal]] [] $kind:tt $default:tt) => {
+        &[$crate::inputs!(@input $field $group $name $canonical $member $kind $default)]
     };
     (@item $record:ty, $field:ident, $group:tt $name:ident
         [$first:ident $separator:literal $second:ident $($other:literal $next:ident)*] [] [] []) => {{
@@ -299,7 +321,7 @@ macro_rules! inputs {
         $(const { assert!($field::$next.definition().input, "a request cannot set this field") };)*
         const { assert!($field::$second.definition().input, "a request cannot set this field") };
         &$crate::shape::declare::joined_inputs(
-            $crate::inputs!(@input $field $group $name $first [] []),
+            $crate::inputs!(@input $field $group $name $first 0 [] []),
             [$field::$first, $field::$second $(, $field::$next)*],
             $separator,
         )
@@ -310,16 +332,26 @@ macro_rules! inputs {
         const ALL: [Name; $crate::shape::declare::total(LISTS)] = $crate::shape::declare::concatenated(LISTS);
         &ALL
     }};
-    (@input $field:ident [$($group:ident)?] $name:ident $canonical:ident [$($kind:ident)?] [$($default:literal)?]) => {{
+    (@input $field:ident [$($group:ident)?] $name:ident $canonical:ident $member:literal [$($kind:ident)?] [$($default:literal)?]) => {{
         const { assert!($field::$canonical.definition().input, "a request cannot set this field") };
         $crate::shape::InputName {
             name: concat!($(stringify!($group), ".",)? stringify!($name)),
             field: $field::$canonical,
-            accepts: $crate::inputs!(@some $($crate::shape::JsonType::$kind)?),
+            accepts: $crate::inputs!(@accepts $($kind)?),
             default: $crate::inputs!(@some $($default)?),
             part: None,
+            form: $crate::inputs!(@form $member $($kind)?),
         }
     }};
+    (@accepts Integer) => { Some($crate::shape::JsonType::Integer) };
+    (@accepts Text) => { Some($crate::shape::JsonType::Text) };
+    (@accepts $($form:ident)?) => { None };
+    (@form $member:literal Integer) => { None };
+    (@form $member:literal Text) => { None };
+    (@form $member:literal) => { None };
+    (@form $member:literal $form:ident) => {
+        Some($crate::form::MemberForm { form: &$form, member: $member })
+    };
     (@some) => { None };
     (@some $value:expr) => { Some($value) };
     ($record:ty, $field:ident: $($items:tt)+) => {{

@@ -18,7 +18,7 @@ use version_tools::documents::wording::Wording;
 use version_tools::documents::{GENERATED, lists};
 
 use crate::markdown::{Rendered, render};
-use crate::migrate::pairs_about;
+use crate::move_page::pairs_about;
 
 /// The text of the guide to integration.
 const GUIDE: &str = include_str!("../../../../docs/integration.md");

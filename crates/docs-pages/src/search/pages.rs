@@ -1,20 +1,15 @@
-//! The searchable pages besides the documents of a version, with the words that people search for.
+//! The searchable entries besides the documents of a version, with the words that people search
+//! for.
 
-use adapter_kit::Versions;
+use adapter_kit::{Served, Versions, names};
+use domain::Lists;
 use http_kit::paths;
+use version_tools::Difference;
+use version_tools::difference::{FieldChange, FieldChangeKind};
 
-use crate::migrate::pairs_about;
+use super::index::Entry;
+use crate::move_page::pairs_about;
 use crate::page_location::SettingsLink;
-
-/// A searchable page.
-pub(super) struct SearchPage {
-    pub(super) address: String,
-    /// The group of the page, shown after its title.
-    pub(super) kind: &'static str,
-    pub(super) title: String,
-    /// A description of the page, in words that readers may search for.
-    pub(super) text: String,
-}
 
 /// The settings of an organisation: the path below `/settings`, the title and the content.
 const SETTINGS: [(&str, &str, &str); 9] = [
@@ -71,19 +66,19 @@ const SETTINGS: [(&str, &str, &str); 9] = [
 ];
 
 /// Returns the pages, those of the settings only if the listener serves them.
-pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<SearchPage> {
+pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<Entry> {
     let mut pages = Vec::new();
     if settings == SettingsLink::Served {
-        pages.extend(SETTINGS.map(|(path, title, text)| SearchPage {
+        pages.extend(SETTINGS.map(|(path, title, text)| Entry {
+            document: "Settings".to_owned(),
             address: format!("{}{path}", paths::SETTINGS),
-            kind: "Settings",
             title: title.to_owned(),
             text: text.to_owned(),
         }));
     }
-    pages.push(SearchPage {
+    pages.push(Entry {
+        document: "Versions".to_owned(),
         address: paths::DOCS.to_owned(),
-        kind: "Versions",
         title: "Versions and their dates".to_owned(),
         text: "When each version was released, from when it is deprecated, and its deadline: the \
                end date, when it is removed."
@@ -94,9 +89,9 @@ pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<SearchPage
         let newer = pairs_about(label, versions)
             .into_iter()
             .filter(|(from, _)| *from == label);
-        pages.extend(newer.map(|(from, to)| SearchPage {
+        pages.extend(newer.map(|(from, to)| Entry {
+            document: "Versions".to_owned(),
             address: paths::move_page(from, to),
-            kind: "Versions",
             title: format!("Move from {from} to {to}"),
             text: format!(
                 "Migrate or upgrade from {from} to {to}: the deadline, renamed fields, stricter \
@@ -105,4 +100,48 @@ pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<SearchPage
         }));
     }
     pages
+}
+
+/// Returns the fields of other versions that a version does not have under the same name. Each
+/// leads to the page about the move from the other version.
+pub(super) fn renamed_fields(served: &Served, versions: &Versions, lists: &Lists) -> Vec<Entry> {
+    let label = served.version.label;
+    let own_names = names::all(served.version);
+    let mut entries: Vec<Entry> = Vec::new();
+    for other in versions.iter().filter(|other| other.version.label != label) {
+        let difference = Difference::between(other, served, lists);
+        // A name can be removed from requests and renamed in responses: the new name counts.
+        let mut changes: Vec<_> = difference.fields().filter_map(names_in_change).collect();
+        changes.sort_by_key(|(before, after)| (*before, after.is_none()));
+        changes.dedup_by_key(|(before, _)| *before);
+        changes.retain(|(before, _)| !own_names.contains(before));
+        let from = other.version.label;
+        entries.extend(changes.into_iter().map(|(before, after)| Entry {
+            document: format!("Field of {from}"),
+            address: paths::move_page(from, label),
+            title: before.to_owned(),
+            text: match after {
+                Some(after) => format!("{before} of {from} is {after} in {label}."),
+                None => format!("{before} of {from} has no field in {label}."),
+            },
+        }));
+    }
+    entries
+}
+
+/// Returns the name of a field before a change, and after it if there is one; `None` if the change
+/// is not about a name of the version before.
+fn names_in_change(change: &FieldChange) -> Option<(&'static str, Option<&'static str>)> {
+    match change.kind {
+        FieldChangeKind::Renamed { before, after }
+        | FieldChangeKind::Rewritten { before, after }
+        | FieldChangeKind::Joined { before, after, .. }
+        | FieldChangeKind::Split { before, after, .. }
+        | FieldChangeKind::Rejoined { before, after, .. } => Some((before, Some(after))),
+        FieldChangeKind::Removed { name, same_value } => Some((name, same_value)),
+        FieldChangeKind::Added { .. }
+        | FieldChangeKind::Redefined { .. }
+        | FieldChangeKind::LeftOutWhenUnset { .. }
+        | FieldChangeKind::AlwaysShown { .. } => None,
+    }
 }

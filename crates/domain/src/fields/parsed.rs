@@ -1,7 +1,13 @@
 //! A record parsed from a request.
 
+use std::fmt;
+use std::sync::Arc;
+
+use crate::fields::field::RecordField as _;
 use crate::fields::field_set::FieldSet;
-use crate::problem::{Notice, Problem};
+use crate::fields::value::Value;
+use crate::lists::Lists;
+use crate::problem::{Notice, Problem, ProblemKind};
 use crate::records::record::{Changes as _, NestedLists, Record};
 
 /// A record in a request: the parsed changes, and the problems of all other values.
@@ -9,6 +15,8 @@ use crate::records::record::{Changes as _, NestedLists, Record};
 pub struct ParsedRecord<R: Record> {
     /// The parsed changes.
     pub changes: R::Changes,
+    /// Values that the request sends only in part.
+    pub partial: Vec<PartialValue<R::Field>>,
     /// The defaults of fields without a key in a new record. Commands apply those of fields that
     /// no sent value decides.
     pub defaults: Vec<(R::Field, &'static str)>,
@@ -26,6 +34,28 @@ pub struct ParsedRecord<R: Record> {
     pub unrecognised: UnrecognisedNames,
     /// Whether a value that cannot be recorded as sent is a problem instead of a notice.
     pub is_strict: bool,
+}
+
+/// A value of a field that a request sends only in part. The stored value has the rest.
+#[derive(Debug, Clone)]
+pub struct PartialValue<F> {
+    /// The field.
+    pub field: F,
+    /// The sent part.
+    pub sent: Arc<dyn SentPart>,
+}
+
+impl<F: PartialEq> PartialEq for PartialValue<F> {
+    fn eq(&self, other: &Self) -> bool {
+        self.field == other.field && Arc::ptr_eq(&self.sent, &other.sent)
+    }
+}
+
+/// The sent part of a value.
+pub trait SentPart: fmt::Debug + Send + Sync {
+    /// Returns the stored value with the sent part; null if nothing remains. Returns `None` if the
+    /// sent part does not fit the rest.
+    fn complete(&self, stored: &Value<'_>) -> Option<Value<'static>>;
 }
 
 /// Names in a request, including its nested records, that the version does not have.
@@ -58,6 +88,7 @@ impl<R: Record> Default for ParsedRecord<R> {
     fn default() -> Self {
         Self {
             changes: R::Changes::default(),
+            partial: Vec::new(),
             defaults: Vec::new(),
             nested: Default::default(),
             problems: Vec::new(),
@@ -77,6 +108,28 @@ impl<R: Record> ParsedRecord<R> {
         Self {
             changes,
             ..Self::default()
+        }
+    }
+
+    /// Requests the values that were sent in part, with the rest from the stored record. A new
+    /// record has no rest.
+    pub fn complete_values(&mut self, stored: Option<&R::Flat>, lists: &Lists) {
+        for PartialValue { field, sent } in std::mem::take(&mut self.partial) {
+            let rest = stored.map_or(Value::Null, |stored| R::shown(stored, field, lists));
+            let Some(value) = sent.complete(&rest) else {
+                let kind = ProblemKind::WrongType {
+                    expected: field.info().kind,
+                    impossible_date: None,
+                };
+                self.unread.insert(field);
+                self.problems.push(Problem::at(field, kind));
+                continue;
+            };
+            match value.into_input() {
+                // The part was read as the type of the field.
+                Some(value) => drop(self.changes.set(field, value)),
+                None => self.changes.clear(field),
+            }
         }
     }
 

@@ -63,6 +63,8 @@ pub enum Input<'a> {
     Text(Cow<'a, str>),
     /// A JSON number without fraction or exponent.
     Integer(i128),
+    /// `true` or `false`.
+    Boolean(bool),
     /// A JSON array of strings.
     TextList(TextList),
 }
@@ -145,6 +147,23 @@ impl<'a> Value<'a> {
         })
     }
 
+    /// Returns the value as an input, or `None` for null, lists of codes and documents.
+    #[must_use]
+    pub fn into_input(self) -> Option<Input<'a>> {
+        Some(match self {
+            Self::Text(text) => Input::Text(text),
+            Self::Integer(number) => Input::Integer(number.into()),
+            Self::Boolean(flag) => Input::Boolean(flag),
+            Self::TextList(texts) => {
+                Input::TextList(texts.into_iter().map(Cow::into_owned).collect())
+            }
+            Self::Date(_) | Self::Timestamp(_) | Self::Uuid(_) => {
+                Input::Text(Cow::Owned(self.to_plain_text()?.into_owned()))
+            }
+            Self::Null | Self::Codes(_) | Self::Document(_) => return None,
+        })
+    }
+
     /// Returns the text of a text value, or `None` for other values.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
@@ -213,8 +232,8 @@ macro_rules! field_types {
 }
 field_types! {
     Text: |text| Value::text(text), Value::Text(text) => text.into_owned(), parse parse_text, collapse collapse_whitespace;
-    Integer: |number| Value::Integer(*number), Value::Integer(number) => number;
-    Boolean: |value| Value::Boolean(*value), Value::Boolean(value) => value, empty Value::Boolean(false);
+    Integer: |number| Value::Integer(*number), Value::Integer(number) => number, parse parse_integer;
+    Boolean: |value| Value::Boolean(*value), Value::Boolean(value) => value, empty Value::Boolean(false), parse parse_boolean;
     Date: |date| Value::Date(*date), Value::Date(date) => date, parse parse_date;
     Timestamp: |timestamp| Value::Timestamp(*timestamp), Value::Timestamp(timestamp) => timestamp;
     Year: |year| Value::Integer(year.0), Value::Integer(year) => Self(year), parse parse_year;
@@ -229,7 +248,24 @@ fn parse_text(input: Input<'_>) -> Option<Text> {
     match input {
         Input::Text(text) => Some(text.into_owned()),
         Input::Integer(number) => Some(number.to_string()),
-        Input::TextList(_) => None,
+        Input::Boolean(_) | Input::TextList(_) => None,
+    }
+}
+
+fn parse_integer(input: Input<'_>) -> Option<Integer> {
+    match input {
+        Input::Integer(number) => number.try_into().ok(),
+        Input::Text(text) => text.trim().parse().ok(),
+        Input::Boolean(_) | Input::TextList(_) => None,
+    }
+}
+
+fn parse_boolean(input: Input<'_>) -> Option<Boolean> {
+    match input {
+        Input::Boolean(flag) => Some(flag),
+        // Files have text only.
+        Input::Text(text) => text.trim().parse().ok(),
+        Input::Integer(_) | Input::TextList(_) => None,
     }
 }
 
@@ -248,7 +284,7 @@ fn parse_year(input: Input<'_>) -> Option<Year> {
             text.parse().ok().map(Year)
         }
         Input::Text(text) => date(&text).map(|day| Year(i64::from(chrono::Datelike::year(&day)))),
-        Input::TextList(_) => None,
+        Input::Boolean(_) | Input::TextList(_) => None,
     }
 }
 

@@ -34,9 +34,10 @@ impl<R: Record> Candidate<R> {
     pub fn new(
         owner: R::Owner,
         stored: Option<R::Flat>,
-        sent: ParsedRecord<R>,
+        mut sent: ParsedRecord<R>,
         context: &Context<'_>,
     ) -> Self {
+        sent.complete_values(stored.as_ref(), context.lists);
         let requested = sent.changes.clone();
         let (record, merged) = R::merge(
             stored.as_ref(),

@@ -34,7 +34,7 @@ rules! { Withdrawal:
     // Does not read the trigger: a problem of the trigger must not skip the rule. Without a valid
     // trigger, the reasons of both triggers are accepted.
     REASONS("2.5") = "withdrawal_reasons_for_trigger": "must have at least one reason, and only reasons that are listed for the trigger",
-        [F::reasons] => Run::CheckDemanding(reasons);
+        [F::reasons] => Run::Check(reasons);
     ANOTHER_REASON("4.13") = "withdrawal_another_reason": "is required if one of the reasons is another reason",
         [F::another_reason, F::reasons] => Run::CheckNeeding(&[F::another_reason], another_reason);
     SAFEGUARDING("4.13") = "withdrawal_safeguarding_concern_reasons":

@@ -15,7 +15,7 @@ use storage::session::ProviderSession;
 use crate::error::ApiError;
 use crate::request::HandlerContext;
 use crate::request::query;
-use crate::response::ApiResponse;
+use crate::response::{ApiResponse, PageKeys};
 
 /// The scope of the cursors of changes, so that cursors of lists are refused.
 const SCOPE: &str = "changes";
@@ -28,6 +28,12 @@ struct Meta {
     /// Whether further changes are already available.
     has_more: bool,
 }
+
+/// The keys of a reply with changes, in all versions.
+const KEYS: PageKeys<'_> = PageKeys {
+    list: "data",
+    meta: "meta",
+};
 
 /// The problem of a cursor that cannot be opened.
 const NO_CURSOR: &str = "is not a cursor of these changes: it is damaged, or of another version or provider; begin again \
@@ -74,7 +80,7 @@ pub(super) fn list(
     let page = found.ok_or(ApiError::CursorOutdated)?;
     let mut cursor = String::new();
     let write = |change: &Change, out: &mut Vec<u8>| write(request, change, out);
-    let reply = ApiResponse::entries(StatusCode::OK, &page.changes, write, "meta", |written| {
+    let reply = ApiResponse::entries(StatusCode::OK, &page.changes, write, KEYS, |written| {
         let (place, has_more) = page.position_after(written);
         // Without new changes, the client gets its own cursor back instead of a new one.
         cursor = match query
@@ -92,7 +98,7 @@ pub(super) fn list(
     })?;
     let (base, path, limit) = (
         request.version().label.base_path(),
-        Endpoint::ListChanges.path(),
+        request.version().row(Endpoint::ListChanges).path,
         query.limit,
     );
     let next = format!("<{base}{path}?limit={limit}&after={cursor}>; rel=\"next\"");

@@ -9,7 +9,7 @@ use actix_web::http::header::{ETAG, LINK};
 use adapter_kit::view::View;
 use adapter_kit::{NestedVisibility, PageMember};
 use chrono::SecondsFormat;
-use domain::listing::{Listing, MAX_PER_PAGE, Order};
+use domain::listing::{Listing, Order};
 use http_kit::cursor::CursorScope;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use storage::records::positions::Standing;
@@ -19,7 +19,7 @@ use storage::session::ProviderSession;
 use crate::error::{ApiError, Missing};
 use crate::request::HandlerContext;
 use crate::request::query::{self, FilterErrors, ListQuery};
-use crate::response::ApiResponse;
+use crate::response::{ApiResponse, PageKeys};
 
 /// The problem of `per_page` if the trainees with nested records exceed the maximum reply size.
 const TOO_MANY_NESTED: &str = "is too many for trainees with so many nested records; ask for fewer";
@@ -93,10 +93,11 @@ pub(super) fn list(
         Some(cursor) => page_after(session, request, &query, &links, &standing, cursor)?,
         None => numbered_page(session, request, &query, &links, &standing)?,
     };
+    let max = request.version().wire.envelope.page_size.max;
     Ok(reply.with(ETAG.as_str(), tag).with_warnings(
         query
             .per_page_cut
-            .then(|| format!("per_page is {MAX_PER_PAGE} at most")),
+            .then(|| format!("per_page is {max} at most")),
     ))
 }
 
@@ -169,7 +170,12 @@ fn page(
     counts: Option<Counts>,
     next: Option<&str>,
 ) -> Result<ApiResponse, ApiError> {
-    let (name, members) = request.version().wire.envelope.page;
+    let envelope = &request.version().wire.envelope;
+    let (meta_key, members) = envelope.page;
+    let keys = PageKeys {
+        list: envelope.list,
+        meta: meta_key,
+    };
     let meta = Meta {
         members,
         counts,
@@ -193,13 +199,13 @@ fn page(
         )
     });
     if query.included.is_empty() {
-        return Ok(ApiResponse::page(StatusCode::OK, views, (name, &meta))?);
+        return Ok(ApiResponse::page(StatusCode::OK, views, keys, &meta)?);
     }
     // Nested records can make a page larger than the largest reply: then the request is refused.
     let views: Vec<_> = views.collect();
     let write =
         |view: &View<'_, _>, out: &mut Vec<u8>| view.write(out).map_err(ApiError::unwritable);
-    ApiResponse::entries(StatusCode::OK, &views, write, name, |written| {
+    ApiResponse::entries(StatusCode::OK, &views, write, keys, |written| {
         if written < views.len() {
             return Err(ApiError::Filters(FilterErrors::one(
                 "per_page",
@@ -245,7 +251,10 @@ impl Links {
             path: format!(
                 "{}{}",
                 label.base_path(),
-                adapter_kit::Endpoint::ListTrainees.path()
+                request
+                    .version()
+                    .row(adapter_kit::Endpoint::ListTrainees)
+                    .path
             ),
             filters,
             query: parameters.finish(),

@@ -58,6 +58,7 @@ pub(super) fn list<R: NestedEndpoints>(
     }
     Ok(ApiResponse::records(
         StatusCode::OK,
+        request.version().wire.envelope.list,
         records.iter().map(|record| view(record, request)),
     )?)
 }
@@ -111,6 +112,7 @@ pub(super) fn create<R: NestedEndpoints>(
         // The reply is a list, but its entity tag is that of the record at the record's own path.
         let list = ApiResponse::records(
             request.success_status(),
+            request.version().wire.envelope.list,
             std::iter::once(view(record, request)),
         )?;
         request.with_etag_of(list, &shown)

@@ -1,12 +1,12 @@
 //! The OpenAPI documents of each version, for its clients and for the committed files.
 
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::Served;
 use domain::Lists;
 use http_kit::paths::OpenApiDocument;
 use http_kit::responses::sending::JSON;
-use version_tools::openapi::{self, Profile};
+use version_tools::openapi;
 
 use crate::error::ApiError;
 use crate::state::GatewayState;
@@ -37,6 +37,15 @@ pub fn answer(
     }
 }
 
+/// Redirects from [`http_kit::paths::FORMER_OPENAPI_DOCUMENT`] to the OpenAPI document of a version.
+#[must_use]
+pub fn redirect(served: &Served) -> HttpResponse {
+    let address = OpenApiDocument::Version31.versioned_path(served.version.label);
+    HttpResponse::PermanentRedirect()
+        .insert_header((LOCATION, address))
+        .finish()
+}
+
 /// The document as text, as it is served and committed.
 ///
 /// # Errors
@@ -47,11 +56,10 @@ pub fn written(
     document: OpenApiDocument,
     lists: &Lists,
 ) -> Result<String, serde_json::Error> {
-    let of_profile = |profile| openapi::document(served, lists, profile);
+    let version_3_1 = openapi::document(served, lists);
     let mut text = match document {
-        OpenApiDocument::Complete => serde_json::to_string_pretty(&of_profile(Profile::Complete)),
-        OpenApiDocument::Client => serde_json::to_string_pretty(&of_profile(Profile::Client)),
-        OpenApiDocument::Client30 => serde_json::to_value(of_profile(Profile::Client))
+        OpenApiDocument::Version31 => serde_json::to_string_pretty(&version_3_1),
+        OpenApiDocument::Version30 => serde_json::to_value(version_3_1)
             .and_then(|document| serde_json::to_string_pretty(&openapi::in_version_3_0(document))),
     }?;
     text.push('\n');

@@ -305,10 +305,9 @@ impl Missing {
             Self::Trainees => "no trainees found".to_owned(),
             Self::Nested(name) => format!("{name} not found"),
             Self::Version(unknown) => unknown.to_string(),
-            Self::VersionLike(unknown, nearest) => format!("{unknown}; did you mean {nearest}?"),
             Self::List(name) => format!("no list found for the field {name}"),
             Self::Path => "not found".to_owned(),
-            Self::PathLike(nearest) => format!("not found; did you mean {nearest}?"),
+            Self::PathOfVersion(path) => format!("not found; did you mean {path}?"),
         }
     }
 }

@@ -148,7 +148,8 @@ struct TotalKey {
     day: NaiveDate,
     token: i64,
     version: Label,
-    endpoint: Endpoint,
+    /// The method and the path in the version.
+    endpoint: String,
     status: u16,
     kind: TotalKind,
     detail: Cow<'static, str>,
@@ -326,7 +327,7 @@ impl Waiting {
             day: request.at.date_naive(),
             token,
             version: request.served.version.label,
-            endpoint: request.endpoint,
+            endpoint: request.served.version.row(request.endpoint).name(),
             status: status.as_u16(),
             kind,
             detail,

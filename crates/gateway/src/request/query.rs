@@ -187,7 +187,8 @@ pub fn listing(
     let cursor = read.filter("cursor", |text| Ok(text.to_owned()));
     read.refuse(refused);
     let page = read.count("page").unwrap_or(1);
-    let per_page = read.count("per_page").unwrap_or(DEFAULT_PER_PAGE);
+    let page_size = version.wire.envelope.page_size;
+    let per_page = read.count("per_page").unwrap_or(page_size.default);
     read.verdict("filter")?;
     Ok(ListQuery {
         listing: Listing {
@@ -197,9 +198,9 @@ pub fn listing(
             has_trn,
             order: order.unwrap_or(Order::NewestFirst),
             page,
-            per_page: per_page.min(MAX_PER_PAGE),
+            per_page: per_page.min(page_size.max),
         },
-        per_page_cut: per_page > MAX_PER_PAGE,
+        per_page_cut: per_page > page_size.max,
         included,
         cursor,
     })

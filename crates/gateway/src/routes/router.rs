@@ -24,7 +24,7 @@ use crate::dispatch;
 use crate::endpoints::{self, openapi};
 use crate::error::{ApiError, Missing};
 use crate::request::PathIds;
-use crate::routes::{allow, nearest_path, refuse};
+use crate::routes::{allow, counterpart_path, refuse};
 use crate::state::GatewayState;
 
 /// The paths below `/api` and their targets.
@@ -57,6 +57,8 @@ struct VersionPath {
 enum Target {
     Endpoint(Endpoint),
     OpenApi(OpenApiDocument),
+    /// The former path of an OpenAPI document.
+    FormerOpenApi,
 }
 
 /// A version whose label may stand in a path.
@@ -83,7 +85,8 @@ impl Router {
         for served in state.versions.iter() {
             for endpoint in endpoints::available(served, state.environment) {
                 let target = Target::Endpoint(endpoint);
-                routes.add(served, endpoint.method(), endpoint.path(), target);
+                let row = served.version.row(endpoint);
+                routes.add(served, row.method, row.path, target);
             }
             for document in OpenApiDocument::ALL {
                 routes.add(
@@ -93,6 +96,12 @@ impl Router {
                     Target::OpenApi(document),
                 );
             }
+            routes.add(
+                served,
+                Method::Get,
+                paths::FORMER_OPENAPI_DOCUMENT,
+                Target::FormerOpenApi,
+            );
             let deprecation = DeprecationHeaders {
                 version: served.version,
                 versions: state.versions,
@@ -156,6 +165,7 @@ impl Router {
                 };
                 (response, None)
             }
+            Target::FormerOpenApi => (openapi::redirect(served), None),
         };
         self.deprecation(served)
             .write(response.headers_mut(), endpoint, request.path());
@@ -185,7 +195,7 @@ impl Router {
         let deprecation = self.deprecation(first.served);
         let endpoints = found.iter().filter_map(|(_, route)| match route.target {
             Target::Endpoint(endpoint) => Some(endpoint),
-            Target::OpenApi(_) => None,
+            Target::OpenApi(_) | Target::FormerOpenApi => None,
         });
         deprecation.write(
             response.headers_mut(),
@@ -245,33 +255,17 @@ pub(crate) fn not_found(
     request: &HttpRequest,
     form: ProblemForm,
 ) -> HttpResponse {
-    let nearest = nearest_path::find(request.path(), state.versions, state.environment);
-    let missing = match (
-        unknown_version(request.path(), state.versions, nearest.is_some()),
-        nearest,
-    ) {
-        (Some(unknown), Some(nearest)) => Missing::VersionLike(unknown, nearest),
-        (Some(unknown), None) => Missing::Version(unknown),
-        (None, Some(nearest)) => Missing::PathLike(nearest),
-        (None, None) => Missing::Path,
+    let missing = match unknown_version(request.path(), state.versions) {
+        Some(unknown) => Missing::Version(unknown),
+        None => counterpart_path::find(request.path(), state.versions, state.environment)
+            .map_or(Missing::Path, Missing::PathOfVersion),
     };
     ApiError::NotFound(missing).response(form).into()
 }
 
-/// The version in a path below `/api`, if this version is not served. If the path resembles an
-/// existing one, its first part counts as a version only if it begins with a digit after `v`:
-/// `/api/trainees` only lacks its version.
-fn unknown_version(
-    path: &str,
-    versions: &Versions,
-    resembles_another: bool,
-) -> Option<UnknownVersion> {
-    let text = path
-        .strip_prefix(paths::API)?
-        .strip_prefix('/')?
-        .split('/')
-        .next()?;
-    let names_version =
-        !text.is_empty() && (!resembles_another || nearest_path::version_number(text).is_some());
-    names_version.then(|| versions.named(text).err()).flatten()
+/// Returns the version in a path below `/api`, if this version is not served.
+fn unknown_version(path: &str, versions: &Versions) -> Option<UnknownVersion> {
+    let below = path.strip_prefix(paths::API)?.strip_prefix('/')?;
+    let text = below.split('/').next().filter(|text| !text.is_empty())?;
+    versions.named(text).err()
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use actix_web::dev::Extensions;
 use actix_web::http::StatusCode;
-use adapter_kit::{Endpoint, Versions};
+use adapter_kit::{EndpointRow, Versions};
 use metrics::{Counter, Gauge, Histogram, SharedString, counter, gauge, histogram};
 
 use super::{
@@ -57,7 +57,7 @@ struct EndpointMetrics {
     version: SharedString,
     endpoint: &'static str,
     /// Deprecated endpoints of this path.
-    deprecated: Vec<Endpoint>,
+    deprecated: Vec<&'static EndpointRow>,
     requests: RefCell<HashMap<(&'static str, Outcome), Counter>>,
     duration: OnceCell<Histogram>,
 }
@@ -79,12 +79,13 @@ impl RequestMetrics {
                 );
             }
             for endpoint in served.version.endpoints.all() {
-                let pattern = format!("{}{}", label.base_path(), endpoint.path());
+                let row = served.version.row(endpoint);
+                let pattern = format!("{}{}", label.base_path(), row.path);
                 let metrics = by_pattern
                     .entry(pattern)
-                    .or_insert_with(|| EndpointMetrics::new(version_label(label), endpoint.path()));
+                    .or_insert_with(|| EndpointMetrics::new(version_label(label), row.path));
                 if served.version.endpoints.deprecation(endpoint).is_some() {
-                    metrics.deprecated.push(endpoint);
+                    metrics.deprecated.push(row);
                 }
             }
         }
@@ -159,10 +160,10 @@ impl EndpointMetrics {
         if let Some(duration) = duration {
             self.duration.get_or_init(new_histogram).record(duration);
         }
-        for endpoint in &self.deprecated {
-            let mut endpoint_methods = methods(endpoint.method()).iter();
+        for row in &self.deprecated {
+            let mut endpoint_methods = methods(row.method).iter();
             if endpoint_methods.any(|endpoint_method| endpoint_method.as_str() == method) {
-                deprecated_requests(self.version.clone(), *endpoint).increment(1);
+                deprecated_requests(self.version.clone(), row.path).increment(1);
             }
         }
     }

@@ -141,17 +141,9 @@ pub enum CommandError {
     /// Reference data is unusable, or could not be written.
     #[error(transparent)]
     ReferenceData(#[from] ReferenceDataError),
-    /// Contracts cannot be compared.
-    #[error(transparent)]
-    Contract(#[from] crate::contracts::ContractError),
-    /// The served versions break their contracts.
-    #[error("breaking changes: {broken}; additions missing in the change log: {unmentioned}")]
-    ContractBroken {
-        /// The number of breaking changes.
-        broken: usize,
-        /// The number of additions that the change log does not mention.
-        unmentioned: usize,
-    },
+    /// The OpenAPI document of a version cannot be generated.
+    #[error("cannot generate the OpenAPI document: {0}")]
+    OpenApi(#[source] serde_json::Error),
     /// A file of bodies could not be read.
     #[error("cannot read {file}: {source}")]
     Unreadable {

@@ -227,11 +227,6 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         "Add 100 invented trainees",
     ),
     (
-        "version check",
-        "--against snapshots",
-        "Check the served versions against their contracts",
-    ),
-    (
         "version difference",
         "--from OLDEST --to NEWEST",
         "Show changes between two versions",

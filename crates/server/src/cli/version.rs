@@ -5,7 +5,6 @@ use clap::Subcommand;
 
 use super::CommandError;
 
-mod check;
 mod difference;
 mod openapi;
 mod readiness;
@@ -13,8 +12,6 @@ mod translate;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum VersionCommand {
-    /// Compare served versions with their committed contracts, and report breaking changes
-    Check(check::Check),
     /// Show the changes between two versions, and how clients migrate
     Difference(difference::Difference),
     /// Print the OpenAPI document of a version
@@ -38,7 +35,6 @@ pub(super) enum VersionCommand {
 impl VersionCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
-            Self::Check(check) => check.run(),
             Self::Difference(difference) => difference.run(),
             Self::Openapi(openapi) => openapi.run(),
             Self::Readiness(readiness) => readiness.run(),

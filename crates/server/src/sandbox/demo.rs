@@ -130,12 +130,12 @@ struct Access {
 }
 
 /// Returns the path of the page about the move from the oldest version to the newest. If there is
-/// only one version, returns the path of the page that translates a body.
+/// only one version, returns the path of the documents.
 fn move_path(versions: &Versions) -> String {
     let mut labels = versions.iter().map(|served| served.version.label);
     match (labels.next(), labels.next_back()) {
         (Some(oldest), Some(newest)) => paths::move_page(oldest, newest),
-        (_, _) => paths::MIGRATE.to_owned(),
+        (_, _) => paths::DOCS.to_owned(),
     }
 }
 

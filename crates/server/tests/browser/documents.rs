@@ -43,14 +43,12 @@ fn pages() -> Vec<String> {
     };
     let others = [
         "/docs".to_owned(),
-        format!("/docs/migrate?from={newest}&to={newest}"),
         format!("/docs/move/{oldest}/{newest}"),
         format!("/docs/move/{newest}/{oldest}"),
         format!("/docs/search?version={oldest}&q=cursor"),
         "/docs/search?q=zzzz".to_owned(),
         format!("/docs/versions/{newest}"),
         format!("/docs/versions/migrating-from-{oldest}"),
-        format!("/docs/differences/{oldest}..{newest}"),
     ];
     others
         .into_iter()
@@ -95,7 +93,7 @@ fn axe_finds_nothing_on_any_page() {
         "{",
         "{\"data\": {\"email\": \"none\", \"midle_names\": \"x\"}}",
     ] {
-        open(&browser, &server, "/docs/migrate");
+        open(&browser, &server, "/docs/move");
         browser.run(&format!(
             "document.getElementById('body').value = {}; document.querySelector('.buttons button').click();",
             json!(body)

@@ -117,7 +117,7 @@ fn every_page_is_readable_on_desktop_and_phone() {
     browser.open(&format!("{}/docs", server.origin));
     check(&browser, "the list");
     let (from, to) = (SERVED[0].label, SERVED.last().unwrap().label);
-    let form = format!("{}/docs/migrate?from={from}&to={to}", server.origin);
+    let form = format!("{}/docs/move/{from}/{to}", server.origin);
     browser.open(&form);
     check(&browser, "the form");
     let long = "x".repeat(300);

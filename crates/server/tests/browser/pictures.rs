@@ -85,7 +85,6 @@ fn public_paths() -> Vec<String> {
         format!("/docs/search?version={newest}&q=course_subject"),
         format!("/docs/versions/{newest}"),
         format!("/docs/versions/migrating-from-{oldest}"),
-        format!("/docs/differences/{oldest}..{newest}"),
     ]);
     paths
 }

@@ -117,10 +117,7 @@ fn readiness_before_and_after_moving_to_the_newest_version() {
         shown.contains(&format!("Problems in {}", newest.label)) && shown.contains(field),
         "{shown}"
     );
-    browser.tab_to(&format!(
-        "Convert a request body from {} to {}",
-        oldest.label, newest.label
-    ));
+    browser.tab_to(&format!("Move from {} to {}", oldest.label, newest.label));
     browser.press(ENTER);
     browser
         .wait_until("location.pathname.startsWith('/docs') && document.readyState === 'complete'");

@@ -105,13 +105,10 @@ fn walk_settings(browser: &Browser, site: &str, is_for: fn(Access) -> bool) {
 
 /// Opens every page below `/docs` that a page leads to, and gives their addresses.
 fn walk_documents(browser: &Browser, site: &str) -> BTreeSet<String> {
-    let (oldest, newest) = (SERVED[0].label, SERVED.last().unwrap().label);
     let mut next: Vec<String> = [
         "/docs".to_owned(),
         "/docs/nothing".to_owned(),
         "/docs/search?q=cursor".to_owned(),
-        // These are reached by a form.
-        format!("/docs/differences/{oldest}..{newest}"),
     ]
     .map(|path| format!("{site}{path}"))
     .into();

@@ -277,7 +277,9 @@ fn unfinished_large_bodies_leave_room_to_other_clients() {
     assert_eq!(header(&busy, "retry-after"), Some("1"));
     assert_eq!(outcome(&whole(&tokens[1])), "400");
     // Public pages have room for four forms.
-    let form = post("/docs/migrate", "", "", LARGE).replace("1048576", "1048570");
+    let (oldest, newest) = (SERVED[0].label, SERVED[SERVED.len() - 1].label);
+    let form = format!("/docs/move/{oldest}/{newest}");
+    let form = post(&form, "", "", LARGE).replace("1048576", "1048570");
     let (forms, refused) = hold(&server, &form, 8);
     assert!(refused >= 4, "{refused}");
     assert_eq!(outcome(&whole(&tokens[1])), "400");

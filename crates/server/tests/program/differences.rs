@@ -1,75 +1,86 @@
 //! What differs between two versions, as an operator asks for it.
 
-use domain::Lists;
+use adapter_kit::Label;
 use serde_json::Value;
-use version_tools::Difference;
 use versions::all;
 
-use super::support::Workplace;
+use super::support::{Workplace, agent};
 
-#[test]
-fn the_difference_between_any_two_versions_is_printed_to_read() {
-    let place = Workplace::new();
-    for (from, to) in all()
-        .iter()
-        .flat_map(|from| all().iter().map(move |to| (from, to)))
-    {
-        let labels = [from.version.label.to_string(), to.version.label.to_string()];
-        let ended = place.run(
-            &[
-                "version",
-                "difference",
-                "--from",
-                &labels[0],
-                "--to",
-                &labels[1],
-            ],
-            None,
-        );
-        assert_eq!((ended.status(), ended.stderr()), (0, ""));
-        assert_eq!(
-            ended.stdout(),
-            Difference::between(from, to, Lists::embedded()).markdown()
-        );
-    }
+/// Returns the number of breaking changes that a text states.
+fn breaking_count(text: &str) -> usize {
+    let start = text.find("There ").or_else(|| text.find("Nothing changes"));
+    let sentences = &text[start.expect("no count")..];
+    let number = |words: &str| {
+        let (before, _) = sentences.split_once(words)?;
+        before.split(' ').next_back()?.parse().ok()
+    };
+    let all = number(" changes. All of them break ");
+    let some = all.or_else(|| number(" of them break "));
+    let is_one = sentences.contains("It breaks ") || sentences.contains("One of them breaks ");
+    let is_none = sentences.contains(" as it is.");
+    some.unwrap_or_else(|| {
+        assert!(is_one || is_none, "{sentences}");
+        usize::from(is_one)
+    })
 }
 
 #[test]
-fn the_difference_is_printed_as_json_for_programs() {
-    let ended = Workplace::new().run(
-        &[
-            "version",
-            "difference",
-            "--from",
-            "v2025.0",
-            "--to",
-            "v2026.1",
-            "--output",
-            "json",
-        ],
-        None,
-    );
-    assert_eq!((ended.status(), ended.stderr()), (0, ""));
-    let difference: Value = serde_json::from_str(ended.stdout()).unwrap();
-    assert_eq!(
-        (&difference["from"], &difference["to"]),
-        (&"v2025.0".into(), &"v2026.1".into())
-    );
-    let renamed = difference["changes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|change| change["before"] == "lead_partner_urn");
-    let renamed = renamed.unwrap();
-    assert_eq!(renamed["after"], "training_partner_urn");
-    assert_eq!(
-        (&renamed["about"], &renamed["change"]),
-        (&"field".into(), &"renamed".into())
-    );
-    assert_eq!(
-        (&renamed["effect"], &renamed["breaking"]),
-        (&"refused".into(), &true.into())
-    );
+fn breaking_changes_are_counted_equally_in_all_places() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let agent = agent();
+    let read = |path: String| {
+        let address = format!("http://{}{path}", server.address());
+        let mut reply = agent.get(address).call().unwrap();
+        assert_eq!(reply.status(), 200, "{path}");
+        reply.body_mut().read_to_string().unwrap()
+    };
+    let newest = all().newest().unwrap().version.label;
+    let labels: Vec<Label> = all().iter().map(|served| served.version.label).collect();
+    for (from, to) in pairs(&labels) {
+        let print = |format: &str| {
+            let ended = place.run(
+                &[
+                    "version",
+                    "difference",
+                    "--from",
+                    &from.to_string(),
+                    "--to",
+                    &to.to_string(),
+                    "--output",
+                    format,
+                ],
+                None,
+            );
+            assert_eq!((ended.status(), ended.stderr()), (0, ""));
+            ended.stdout().to_owned()
+        };
+        let data: Value = serde_json::from_str(&print("json")).unwrap();
+        assert_eq!(data["from"], from.to_string());
+        let changes = data["changes"].as_array().unwrap();
+        let breaking = changes.iter().filter(|change| change["breaking"] == true);
+        let expected = breaking.count();
+        assert_eq!(breaking_count(&print("table")), expected, "{from} to {to}");
+        if from == to {
+            continue;
+        }
+        let mut pages = vec![format!("/docs/move/{from}/{to}")];
+        if all().successor(from) == Some(to) {
+            pages.push(format!("/docs/versions/{to}"));
+        }
+        if to == newest {
+            pages.push(format!("/docs/versions/migrating-from-{from}"));
+        }
+        for page in pages {
+            assert_eq!(breaking_count(&read(page.clone())), expected, "{page}");
+        }
+    }
+}
+
+/// Every ordered pair, also of a version with itself.
+fn pairs(labels: &[Label]) -> impl Iterator<Item = (Label, Label)> {
+    let with = |from: Label| labels.iter().map(move |to| (from, *to));
+    labels.iter().flat_map(move |from| with(*from))
 }
 
 #[test]

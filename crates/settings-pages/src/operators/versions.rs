@@ -42,9 +42,9 @@ pub(crate) fn show(
 }
 
 impl Versions {
-    /// The address of the page with all changes between a version and the newest one.
-    fn differences(&self, version: &VersionReadiness) -> String {
-        paths::differences(version.version, version.newest)
+    /// The address of the page about the move from a version to the newest one.
+    fn move_page(&self, version: &VersionReadiness) -> String {
+        paths::move_page(version.version, version.newest)
     }
 }
 

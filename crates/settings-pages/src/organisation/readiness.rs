@@ -31,10 +31,8 @@ struct Version {
     /// The address of the documentation of each problem, in the same order, or `None` for codes
     /// that are not problems of requests.
     help: Vec<Option<String>>,
-    /// The address of the page with all differences.
-    differences: String,
     /// The address of the page about the move.
-    guide: String,
+    move_page: String,
 }
 
 /// Shows the page.
@@ -75,8 +73,7 @@ impl Version {
             weeks: found.weeks,
             help: help.collect(),
             usage,
-            differences: paths::differences(version, newest),
-            guide: paths::move_page(version, newest),
+            move_page: paths::move_page(version, newest),
         })
     }
 }

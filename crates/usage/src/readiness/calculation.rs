@@ -207,7 +207,7 @@ fn endpoint_uses(whole: &[UsageEntry<'_>], served: &Served, newest: &Served) -> 
             .version
             .endpoints
             .all()
-            .find(|known| known.to_string() == *endpoint)?;
+            .find(|known| served.version.row(*known).name() == *endpoint)?;
         // Deprecation in the newest version counts also if the older version does not announce it.
         let deprecation_in = |served: &Served| served.version.endpoints.deprecation(known);
         let deprecation = deprecation_in(served).or_else(|| deprecation_in(newest));
@@ -218,7 +218,7 @@ fn endpoint_uses(whole: &[UsageEntry<'_>], served: &Served, newest: &Served) -> 
                 .version
                 .endpoints
                 .replacement(known)
-                .map(|other| other.to_string()),
+                .map(|other| newest.version.row(other).name()),
             removed_in: deprecation.map(|gone| gone.removed_in),
             requests,
         })
@@ -291,8 +291,8 @@ impl NewRules {
                     RuleChangeKind::Dropped { .. } => {}
                 },
                 ChangeDetail::Field(field) => {
-                    if let (Direction::Request, FieldChangeKind::Renamed { before, after }) =
-                        (field.direction, field.kind)
+                    if let FieldChangeKind::Renamed { before, after } = field.kind
+                        && field.is_in(Direction::Request)
                     {
                         names.insert(before, after);
                     }
@@ -304,8 +304,7 @@ impl NewRules {
                 | ChangeDetail::Vocabulary(_)
                 | ChangeDetail::NestedErrors(_)
                 | ChangeDetail::NestedInLists(_)
-                | ChangeDetail::Wire(_)
-                | ChangeDetail::Contract { .. } => {}
+                | ChangeDetail::Wire(_) => {}
             }
         }
         Self { rules, names }

@@ -2,7 +2,7 @@
 
 use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
-use domain::ended_codes::{Successor, successor};
+use domain::ended_codes::{EndedCode, Successor};
 use domain::values::academic_year;
 use domain::{List, Lists};
 use serde::Serialize;
@@ -19,36 +19,11 @@ pub struct CodesChange {
     pub fields: Vec<&'static str>,
     /// How the codes changed.
     pub change: CodesChangeKind,
-    /// The codes.
+    /// The codes; an ended code has its own change.
     pub codes: Vec<CodeName>,
-    /// The replacements of ended codes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub successors: Vec<CodeSuccessor>,
-}
-
-/// The replacement of an ended code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CodeSuccessor {
-    /// The ended code.
-    pub ended: String,
-    /// The code to send instead; null if there is none.
-    pub code: Option<&'static str>,
-    /// Advice, as a clause.
-    pub advice: String,
-}
-
-impl CodeSuccessor {
-    fn new(ended: &str, successor: Successor) -> Self {
-        let code = match successor {
-            Successor::Code(code) => Some(code),
-            Successor::None { .. } => None,
-        };
-        Self {
-            ended: ended.to_owned(),
-            code,
-            advice: successor.to_string(),
-        }
-    }
+    /// The code to send instead of an ended code; `None` if there is no such code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub successor: Option<&'static str>,
 }
 
 /// How codes or years changed.
@@ -81,38 +56,45 @@ pub struct YearsChange {
 
 const KINDS: [CodesChangeKind; 2] = [CodesChangeKind::Accepted, CodesChangeKind::Refused];
 
-/// Returns the changes of accepted codes and years.
+/// Returns the changes of accepted codes and years: one for each ended code, and one for all newly
+/// accepted codes of a list.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<Change> {
-    let codes = List::ALL
-        .iter()
-        .flat_map(|list| KINDS.map(|kind| codes(*list, kind, from, to, lists)));
-    codes
-        .chain(KINDS.map(|kind| years(kind, from, to)))
-        .flatten()
-        .collect()
+    let mut changes = Vec::new();
+    for list in List::ALL.iter().copied() {
+        let accepted = only_in(list, to, from, lists);
+        if !accepted.is_empty() {
+            changes.push(accepted_change(list, accepted, to));
+        }
+        let ended = only_in(list, from, to, lists);
+        changes.extend(
+            ended
+                .into_iter()
+                .map(|code| ended_change(list, code, from, to)),
+        );
+    }
+    changes.extend(
+        KINDS
+            .map(|kind| years(kind, from, to))
+            .into_iter()
+            .flatten(),
+    );
+    changes
 }
 
-fn codes(
-    list: List,
-    change: CodesChangeKind,
-    from: &ApiVersion,
-    to: &ApiVersion,
-    lists: &Lists,
-) -> Option<Change> {
-    let (with, without) = sides(change, from, to);
-    let differ = lists.entries(list).iter().filter(|entry| {
+/// Returns the codes of a list that only the first version accepts.
+fn only_in(list: List, with: &ApiVersion, without: &ApiVersion, lists: &Lists) -> Vec<CodeName> {
+    let codes = lists.entries(list).iter().filter(|entry| {
         with.accepted_codes.accepts(list, &entry.code)
             && !without.accepted_codes.accepts(list, &entry.code)
     });
-    let codes: Vec<CodeName> = differ
-        .map(|entry| CodeName {
-            code: entry.code.clone(),
-            name: entry.name.clone(),
-        })
-        .collect();
-    if codes.is_empty() {
-        return None;
-    }
+    let named = codes.map(|entry| CodeName {
+        code: entry.code.clone(),
+        name: entry.name.clone(),
+    });
+    named.collect()
+}
+
+fn accepted_change(list: List, codes: Vec<CodeName>, to: &ApiVersion) -> Change {
     let fields = reference::fields_of_list(to, list.name());
     let values: Vec<String> = codes
         .iter()
@@ -123,48 +105,61 @@ fn codes(
     } else {
         "these codes"
     };
-    let values = values.join(", ");
-    let named = listed(fields.iter().copied());
-    let successors: Vec<CodeSuccessor> = match change {
-        CodesChangeKind::Accepted => Vec::new(),
-        CodesChangeKind::Refused => {
-            let ended = codes.iter().map(|CodeName { code, .. }| code.as_str());
-            ended
-                .filter_map(|code| Some(CodeSuccessor::new(code, successor(list, code)?)))
-                .collect()
-        }
-    };
-    let instead: String = successors
-        .iter()
-        .map(|one| format!(" `{}`: {}.", one.ended, one.advice))
-        .collect();
-    let label = to.label;
-    let (effect, summary, advice) = match change {
-        CodesChangeKind::Refused => (
-            Effect::Refused,
-            format!("{label} no longer accepts {these} in {named}: {values}."),
-            format!("Do not send {these}.{instead} Existing records keep {these}."),
-        ),
-        CodesChangeKind::Accepted => (
-            Effect::NewlyPossible,
-            format!("{label} accepts {these} in {named}: {values}."),
-            format!("You can send {these}."),
-        ),
-    };
-    let of = format!("list {}", list.name());
-    Some(Change::new(
-        effect,
+    let summary = format!(
+        "{} accepts {these} in {}: {}.",
+        to.label,
+        listed(fields.iter().copied()),
+        values.join(", ")
+    );
+    Change::new(
+        Effect::NewlyPossible,
         ChangeDetail::Codes(CodesChange {
             list: list.name(),
             fields,
-            change,
+            change: CodesChangeKind::Accepted,
             codes,
-            successors,
+            successor: None,
         }),
-        of,
+        format!("list {}", list.name()),
+        summary,
+        format!("You can send {these}."),
+    )
+}
+
+fn ended_change(list: List, code: CodeName, from: &ApiVersion, to: &ApiVersion) -> Change {
+    let fields = reference::fields_of_list(to, list.name());
+    let ended = EndedCode::find(list, &code.code);
+    let advice = match ended {
+        Some(ended) => ended.advice(),
+        None => format!(
+            "No code of {} replaces `{}`. Keep using {} for records with this code.",
+            to.label, code.code, from.label
+        ),
+    };
+    let summary = format!(
+        "{} no longer accepts `{}` ({}) in {}.",
+        to.label,
+        code.code,
+        code.name,
+        listed(fields.iter().copied())
+    );
+    let successor = ended.and_then(|ended| match ended.successor {
+        Successor::Code(code) => Some(code),
+        Successor::None { .. } => None,
+    });
+    Change::new(
+        Effect::Refused,
+        ChangeDetail::Codes(CodesChange {
+            list: list.name(),
+            fields,
+            change: CodesChangeKind::Refused,
+            codes: vec![code],
+            successor,
+        }),
+        format!("list {}", list.name()),
         summary,
         advice,
-    ))
+    )
 }
 
 /// Returns the change of the years with funding for some subjects without student finance; `None`

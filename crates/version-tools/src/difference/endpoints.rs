@@ -1,6 +1,6 @@
 //! Endpoints that are new, removed or deprecated.
 
-use adapter_kit::endpoint::Endpoint;
+use adapter_kit::endpoint::{Endpoint, EndpointRow};
 use adapter_kit::label::Label;
 use adapter_kit::version::{ApiVersion, Deprecation};
 use chrono::NaiveDate;
@@ -29,6 +29,15 @@ pub enum EndpointChangeKind {
     Removed {
         /// The replacement, if there is one.
         replaced_by: Option<Endpoint>,
+    },
+    /// The endpoint has another method, path or status of success.
+    Changed {
+        /// The endpoint before.
+        #[serde(serialize_with = "as_name")]
+        before: &'static EndpointRow,
+        /// The endpoint after.
+        #[serde(serialize_with = "as_name")]
+        after: &'static EndpointRow,
     },
     /// The endpoint still works, but clients should stop using it.
     Deprecated {
@@ -62,10 +71,17 @@ fn endpoint_changes(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> V
         (true, false) => kinds.push(EndpointChangeKind::Removed {
             replaced_by: to.endpoints.counterpart(endpoint),
         }),
-        (true, true) if deprecation(from).is_some() && deprecation(to).is_none() => {
-            kinds.push(EndpointChangeKind::NoLongerDeprecated);
+        (true, true) => {
+            if deprecation(from).is_some() && deprecation(to).is_none() {
+                kinds.push(EndpointChangeKind::NoLongerDeprecated);
+            }
+            let (before, after) = (from.row(endpoint), to.row(endpoint));
+            let told = |row: &EndpointRow| (row.method, row.path, row.status);
+            if told(before) != told(after) {
+                kinds.push(EndpointChangeKind::Changed { before, after });
+            }
         }
-        (true, true) | (false, false) => {}
+        (false, false) => {}
     }
     if let Some(Deprecation {
         since, removed_in, ..
@@ -80,25 +96,40 @@ fn endpoint_changes(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> V
     }
     kinds
         .into_iter()
-        .map(|kind| describe(EndpointChange { endpoint, kind }, to))
+        .map(|kind| describe(EndpointChange { endpoint, kind }, from, to))
         .collect()
 }
 
-fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
-    let endpoint = change.endpoint;
-    let succeeded = to
-        .endpoints
-        .deprecated
-        .iter()
-        .find(|deprecation| deprecation.endpoint.row().replaced_by == Some(endpoint));
+/// Returns advice to use another endpoint, and whether it reads the same body.
+fn instead(old: &EndpointRow, new: &EndpointRow) -> String {
+    let same_body = if old.request.is_some() && old.request == new.request {
+        " with the same body"
+    } else {
+        ""
+    };
+    format!(
+        "Use `{}`{same_body} instead of `{}`.",
+        new.name(),
+        old.name()
+    )
+}
+
+fn describe(change: EndpointChange, from: &ApiVersion, to: &ApiVersion) -> Change {
+    let meaning = change.endpoint.meaning();
+    let old = from.row(change.endpoint).name();
+    let endpoint = to.row(change.endpoint).name();
+    let instead = |other: Endpoint| instead(from.row(change.endpoint), to.row(other));
+    let succeeded = to.endpoints.deprecated.iter().find(|deprecation| {
+        to.endpoints.replacement(deprecation.endpoint) == Some(change.endpoint)
+    });
     let (effect, summary, advice) = match change.kind {
         EndpointChangeKind::Added => (
             Effect::NewlyPossible,
-            format!("New endpoint `{endpoint}`. {}", endpoint.meaning()),
+            format!("New endpoint `{endpoint}`. {meaning}"),
             match succeeded {
                 Some(deprecation) => format!(
                     "Use this endpoint instead of the deprecated `{}`.",
-                    deprecation.endpoint
+                    to.row(deprecation.endpoint).name()
                 ),
                 None => "You can use this endpoint.".to_owned(),
             },
@@ -107,13 +138,13 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
             replaced_by: Some(other),
         } => (
             Effect::Refused,
-            format!("Removed endpoint `{endpoint}`."),
-            format!("Use `{other}` instead of `{endpoint}`."),
+            format!("Removed endpoint `{old}`."),
+            instead(other),
         ),
         EndpointChangeKind::Removed { replaced_by: None } => (
             Effect::Refused,
-            format!("Removed endpoint `{endpoint}`. {}", endpoint.meaning()),
-            format!("Stop using `{endpoint}`. {} has no replacement.", to.label),
+            format!("Removed endpoint `{old}`. {meaning}"),
+            format!("Stop using `{old}`. {} has no replacement.", to.label),
         ),
         EndpointChangeKind::Deprecated {
             since,
@@ -122,11 +153,9 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
         } => (
             Effect::WorthKnowing,
             format!("`{endpoint}` is deprecated from {since} and removed in {removed_in}."),
-            replaced_by.map_or_else(
-                || format!("Stop using `{endpoint}`."),
-                |other| format!("Use `{other}` instead of `{endpoint}`."),
-            ),
+            replaced_by.map_or_else(|| format!("Stop using `{endpoint}`."), instead),
         ),
+        EndpointChangeKind::Changed { before, after } => changed(before, after),
         EndpointChangeKind::NoLongerDeprecated => (
             Effect::WorthKnowing,
             format!("`{endpoint}` is no longer deprecated."),
@@ -140,6 +169,33 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
         summary,
         advice,
     )
+}
+
+/// Returns the effect, the summary and the advice for an endpoint with another method, path or
+/// status.
+fn changed(before: &EndpointRow, after: &EndpointRow) -> (Effect, String, String) {
+    let (old, new) = (before.name(), after.name());
+    let mut sentences = Vec::new();
+    if old != new {
+        sentences.push(format!("`{old}` is `{new}`."));
+    }
+    if before.status != after.status {
+        sentences.push(format!(
+            "A successful reply of `{new}` has the status {} instead of {}.",
+            after.status, before.status
+        ));
+    }
+    if old != new {
+        let advice = format!("Use `{new}` instead of `{old}`.");
+        return (Effect::Refused, sentences.join(" "), advice);
+    }
+    let advice = format!("Accept the status {}.", after.status);
+    (Effect::ReadDifferently, sentences.join(" "), advice)
+}
+
+/// Serialises an endpoint as its method and path.
+fn as_name<S: Serializer>(row: &EndpointRow, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&row.name())
 }
 
 /// Serialises a day as text, such as `2026-10-05`.

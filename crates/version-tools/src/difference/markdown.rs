@@ -1,14 +1,14 @@
 //! Differences as Markdown.
 
-use super::{Difference, Effect, Example};
+use super::{Change, Difference, Example};
 use crate::documents::Table;
 
 impl Difference {
-    /// Returns the difference in Markdown, most severe changes first.
+    /// Returns the difference in Markdown.
     #[must_use]
     pub fn markdown(&self) -> String {
         format!(
-            "# Changes from {} to {}\n\n{} Section numbers refer to the API contract.\n\n{}",
+            "# Changes from {} to {}\n\n{}\n\n{}",
             self.from,
             self.to,
             self.counted(),
@@ -38,56 +38,34 @@ impl Difference {
         }
     }
 
-    /// Returns one table for each effect that occurs, under headings of this level.
+    /// Returns one table for each section, under headings of this level.
     pub(crate) fn tables(&self, level: &str) -> String {
-        let tables = Effect::ALL.iter().filter_map(|effect| {
-            let mut changes = self.with_effect(*effect).peekable();
-            changes.peek()?;
+        let sections = self.sections();
+        let tables = sections.iter().map(|(section, changes)| {
             let mut table = Table::new(["subject", "change", "what to do"]);
             for change in changes {
-                let summary = match &change.example {
-                    Some(Example { before, after }) => {
-                        format!("{} Example: `{before}` becomes `{after}`.", change.summary)
-                    }
-                    None => change.summary.clone(),
-                };
-                table.row([&change.of, &summary, &change.advice]);
+                table.row([&change.of, &change.summary_with_example(), &change.advice]);
             }
-            Some(format!(
+            format!(
                 "{level} {}\n\n{}\n\n{}",
-                effect.title(),
-                effect.meaning(),
+                section.title(),
+                section.meaning(),
                 table.0
-            ))
+            )
         });
         tables.collect::<Vec<_>>().join("\n")
     }
 }
 
-impl Effect {
-    /// Returns the heading for the effect.
+impl Change {
+    /// Returns the summary with the example, in Markdown.
     #[must_use]
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Refused => "Refused requests",
-            Self::RecordedDifferently => "Requests with a different effect",
-            Self::ReadDifferently => "Changed responses",
-            Self::WorthKnowing => "Changes without immediate effect",
-            Self::NewlyPossible => "New features",
-        }
-    }
-
-    /// Describes the effect on an unchanged client in one sentence.
-    #[must_use]
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Self::Refused => "Change these requests: the target version refuses them.",
-            Self::RecordedDifferently => {
-                "The target version accepts these requests, but stores different values."
+    pub fn summary_with_example(&self) -> String {
+        match &self.example {
+            Some(Example { before, after }) => {
+                format!("{} Example: `{before}` becomes `{after}`.", self.summary)
             }
-            Self::ReadDifferently => "You must change how your client reads these responses.",
-            Self::WorthKnowing => "You do not need to change your client yet.",
-            Self::NewlyPossible => "You can use these features at any time, or ignore them.",
+            None => self.summary.clone(),
         }
     }
 }

@@ -95,7 +95,7 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let gates = compared(Trainee::NAME, gates(from), gates(to));
     changes
         .chain(gates)
-        .map(|change| wording::describe(change, from.label, to.label))
+        .map(|change| wording::describe(change, from, to))
         .collect()
 }
 

@@ -1,22 +1,26 @@
 //! Differences between a small version and versions that differ from it in one point.
 
-use adapter_kit::body_kind::Direction;
+use adapter_kit::form::{FirstWord, Flag, LABELLED, Scaled};
 use adapter_kit::version::{
     AllInputs, ApiVersion, Deprecation, Endpoints, NestedShapes, NestedVisibility, Shapes, date,
 };
-use adapter_kit::{Endpoint, Inputs, Label, Shape, VersionField, Versions, inputs, shape};
+use adapter_kit::{
+    Endpoint, EndpointRow, Envelope, Inputs, Label, Method, PageMember, PageSize, Shape,
+    VersionField, Versions, Wire, inputs, shape,
+};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
 use domain::{
     AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, TraineeField, Value,
     Withdrawal, WithdrawalField,
 };
-use serde_json::{Value as Json, json};
 
 use super::{
-    Change, ChangeDetail, CodesChangeKind, Difference, Effect, EndpointChangeKind, FieldChangeKind,
-    RuleChangeKind, RuleStage,
+    Change, ChangeDetail, CodesChangeKind, Difference, Effect, EndpointChangeKind, Example,
+    FieldChangeKind, RuleChangeKind, RuleStage,
 };
+use crate::openapi;
+use crate::shape_document::describe;
 
 /// Returns the differences in both directions.
 fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
@@ -34,7 +38,13 @@ fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
 
 /// Returns the differences from the small version to the other one and back.
 fn there_and_back(other: ApiVersion) -> [Difference; 2] {
-    both_ways(SAMPLE_VERSION, other)
+    both_ways(
+        ApiVersion {
+            endpoints: other.endpoints,
+            ..SAMPLE_VERSION
+        },
+        other,
+    )
 }
 
 /// Returns the only change.
@@ -87,6 +97,10 @@ const fn with_degree(degree: Shape<Degree>) -> ApiVersion {
 
 const fn with_withdrawal(withdrawal: Inputs<Withdrawal>) -> ApiVersion {
     ApiVersion {
+        endpoints: Endpoints {
+            available: &[Endpoint::Withdraw],
+            deprecated: &[],
+        },
         inputs: AllInputs {
             withdrawal,
             ..SAMPLE_VERSION.inputs
@@ -170,7 +184,7 @@ fn second_name_of_field_is_reported_with_first() {
         )
     );
     assert!(
-        only(&back).advice.contains("read `topic` instead"),
+        only(&back).advice.contains("Read `topic` instead"),
         "{}",
         only(&back).advice
     );
@@ -212,6 +226,43 @@ fn field_of_only_one_version_is_reported_with_meaning() {
 }
 
 #[test]
+fn field_with_another_type_under_its_name_is_one_change() {
+    const MONTHS: VersionField<Degree> =
+        VersionField::new("Months since the degree.", Kind::Integer, |_, _| {
+            Value::Null
+        });
+    const YEARS: VersionField<Degree> =
+        VersionField::new("Years since the degree.", Kind::Text, |_, _| Value::Null);
+    let [there, back] = both_ways(
+        with_degree(
+            const {
+                shape! { Degree, DegreeField: degree_id, age => YEARS, }
+            },
+        ),
+        with_degree(
+            const {
+                shape! { Degree, DegreeField: degree_id, age => MONTHS, }
+            },
+        ),
+    );
+    let (effect, kind) = only_field_change(&there);
+    assert_eq!(effect, Effect::ReadDifferently);
+    assert!(
+        matches!(kind, FieldChangeKind::Redefined { name: "age", .. }),
+        "{kind:?}"
+    );
+    assert_eq!(
+        only(&there).summary,
+        "`age` keeps its name, but not its value. Before (text): Years since the degree. Now (a \
+         whole number): Months since the degree."
+    );
+    assert!(matches!(
+        only_field_change(&back).1,
+        FieldChangeKind::Redefined { .. }
+    ));
+}
+
+#[test]
 fn old_name_of_renamed_input_is_refused() {
     let [there, back] = there_and_back(with_withdrawal(
         const {
@@ -226,11 +277,7 @@ fn old_name_of_renamed_input_is_refused() {
             only_field_change(&difference),
             (Effect::Refused, FieldChangeKind::Renamed { before, after })
         );
-        let change = difference.fields().next().unwrap();
-        assert_eq!(
-            (change.record, change.direction),
-            ("withdrawal", Direction::Request)
-        );
+        assert_eq!(only(&difference).of, "withdrawal requests");
     }
 }
 
@@ -276,14 +323,10 @@ fn text_with_other_join_is_reported_once() {
             assert_eq!(only_field_change(&difference), (effect, kind));
             assert_eq!(
                 only(&difference).summary,
-                "In requests, `wish` joins its parts differently."
+                "`wish` joins its parts differently."
             );
         }
     }
-}
-
-fn parsed(text: &str) -> Json {
-    serde_json::from_str(text).unwrap()
 }
 
 #[test]
@@ -293,26 +336,27 @@ fn examples_of_groups_use_nested_objects() {
         safeguarding_concern_reasons,
     };
     const LEAVING: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
-        leaving { on = withdrawal_date, cause = trigger as Text }, future_interest, reasons, another_reason,
+        leaving { on = withdrawal_date, cause = trigger }, future_interest, reasons, another_reason,
         safeguarding_concern_reasons,
     };
     let [there, _] = both_ways(with_withdrawal(LEFT), with_withdrawal(LEAVING));
-    let examples = there
+    let examples: Vec<&Example> = there
         .changes
         .iter()
-        .filter_map(|change| change.example.as_ref());
-    let examples: Vec<[Json; 2]> = examples
-        .map(|example| [parsed(&example.before), parsed(&example.after)])
+        .filter_map(|change| change.example.as_ref())
         .collect();
-    let grouped = [
-        json!({ "left": { "day": "...", "by": "..." } }),
-        json!({ "leaving": { "on": "...", "cause": "..." } }),
-    ];
-    let typed = [
-        json!({ "leaving": { "cause": 12 } }),
-        json!({ "leaving": { "cause": "12" } }),
-    ];
-    assert_eq!(examples, [grouped, typed], "{there:#?}");
+    let [example] = examples.as_slice() else {
+        panic!("{there:#?}")
+    };
+    // The values are those of the example bodies.
+    assert_eq!(
+        example.before,
+        r#"{"left":{"day":"2026-10-23","by":"trainee"}}"#
+    );
+    assert_eq!(
+        example.after,
+        r#"{"leaving":{"on":"2026-10-23","cause":"trainee"}}"#
+    );
 }
 
 #[test]
@@ -499,6 +543,7 @@ fn removed_endpoint_names_replacement_across_versions() {
         difference.endpoints().find_map(|change| match change.kind {
             EndpointChangeKind::Removed { replaced_by } => Some((change.endpoint, replaced_by)),
             EndpointChangeKind::Added
+            | EndpointChangeKind::Changed { .. }
             | EndpointChangeKind::Deprecated { .. }
             | EndpointChangeKind::NoLongerDeprecated => None,
         })
@@ -519,4 +564,186 @@ fn removed_endpoint_names_replacement_across_versions() {
         with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]),
     );
     assert_eq!(gone(&across), Some((older, Some(newer))));
+}
+
+#[test]
+fn endpoint_with_other_method_path_and_status_is_reported_once() {
+    const OWN: &[(Endpoint, EndpointRow)] = &[(
+        Endpoint::ShowTrainee,
+        EndpointRow {
+            method: Method::Post,
+            path: "/people/{trainee_id}",
+            status: 203,
+            ..*Endpoint::ShowTrainee.row()
+        },
+    )];
+    let usual = with_endpoints(&[Endpoint::ShowTrainee], &[]);
+    let own = ApiVersion {
+        wire: Wire {
+            endpoints: OWN,
+            ..SAMPLE_VERSION.wire
+        },
+        ..usual
+    };
+    let [there, back] = both_ways(usual, own);
+    let change = only(&there);
+    assert_eq!(change.effect, Effect::Refused);
+    assert_eq!(
+        change.summary,
+        "`GET /trainees/{trainee_id}` is `POST /people/{trainee_id}`. A successful reply of \
+         `POST /people/{trainee_id}` has the status 203 instead of 200."
+    );
+    assert_eq!(
+        only(&back).advice,
+        "Use `GET /trainees/{trainee_id}` instead of `POST /people/{trainee_id}`."
+    );
+}
+
+#[test]
+fn other_keys_and_sizes_of_pages_are_reported() {
+    let [there, back] = there_and_back(ApiVersion {
+        wire: Wire {
+            envelope: Envelope {
+                list: "items",
+                page: ("", &[("next", PageMember::Next)]),
+                page_size: PageSize {
+                    default: 20,
+                    max: 100,
+                },
+                ..Envelope::COMMON
+            },
+            ..SAMPLE_VERSION.wire
+        },
+        ..SAMPLE_VERSION
+    });
+    let change = only(&there);
+    for part in [
+        "Lists of records are in `items` instead of `data`.",
+        "A page has 20 trainees by default, and at most 100; before 50 and 500.",
+        "Trainee lists have page details next to the list instead of in `meta`.",
+        "`total_count` is removed.",
+        "`next` is new:",
+    ] {
+        assert!(change.summary.contains(part), "{part} {}", change.summary);
+    }
+    let example = change.example.as_ref().unwrap();
+    assert_eq!(
+        example.after,
+        r#"{"items":["..."],"next":"/api/v2002.0/trainees?cursor=..."}"#
+    );
+    assert!(only(&back).advice.contains("from `data`"));
+}
+
+#[test]
+fn form_change_is_one_change_with_example() {
+    const MONTHS: Scaled = Scaled::new(12, "months");
+    const YEARS_AS_MONTHS: Shape<Degree> = shape! { Degree, DegreeField:
+        degree_id, uk_degree, non_uk_degree, topic = subject, institution,
+        graduation_year as MONTHS, grade, other_grade, country,
+    };
+    let [there, back] = there_and_back(with_degree(YEARS_AS_MONTHS));
+    let change = only(&there);
+    assert_eq!(change.effect, Effect::ReadDifferently);
+    assert_eq!(change.summary, "`graduation_year` is written in months.");
+    let example = change.example.as_ref().unwrap();
+    assert_eq!(example.before, r#"{"graduation_year":2021}"#);
+    assert_eq!(example.after, r#"{"graduation_year":24252}"#);
+    let change = only(&back);
+    assert_eq!(
+        change.summary,
+        "`graduation_year` is no longer written in months."
+    );
+}
+
+#[test]
+fn effect_in_requests_depends_on_what_is_still_read() {
+    const FLAG: Flag = Flag {
+        yes: "provider",
+        no: "trainee",
+    };
+    const AS_FLAG: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, trigger = trigger as FLAG, future_interest, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    const AS_OBJECT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, trigger = trigger as LABELLED, future_interest, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    for (inputs, effect) in [
+        (AS_FLAG, Effect::Refused),
+        (AS_OBJECT, Effect::WorthKnowing),
+    ] {
+        let [there, back] = there_and_back(with_withdrawal(inputs));
+        let name = "trigger";
+        let (before, after) = (name, name);
+        let kind = FieldChangeKind::Rewritten { before, after };
+        assert_eq!(only_field_change(&there), (effect, kind));
+        assert_eq!(only_field_change(&back), (Effect::Refused, kind));
+    }
+}
+
+#[test]
+fn split_field_is_one_change_with_all_members() {
+    const SPLIT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, trigger, future_interest, reasons, reason_word = another_reason[0] as FirstWord,
+        reason_rest = another_reason[1] as FirstWord, safeguarding_concern_reasons,
+    };
+    let [there, back] = there_and_back(with_withdrawal(SPLIT));
+    let change = only(&there);
+    assert!(
+        change.summary.starts_with(
+            "`another_reason` is split into `reason_word`, `reason_rest`, and written as two members"
+        ),
+        "{}",
+        change.summary
+    );
+    let example = change.example.as_ref().unwrap();
+    assert_eq!(
+        [example.before.as_str(), example.after.as_str()],
+        [
+            r#"{"another_reason":"Jane Mary Ann"}"#,
+            r#"{"reason_word":"Jane","reason_rest":"Mary Ann"}"#
+        ]
+    );
+    assert!(
+        only(&back)
+            .summary
+            .starts_with("`reason_word`, `reason_rest` are merged into `another_reason`"),
+        "{}",
+        only(&back).summary
+    );
+}
+
+#[test]
+fn changed_form_changes_the_shape_document() {
+    const MONTHS: Scaled = Scaled::new(12, "months");
+    const QUARTERS: Scaled = Scaled::new(4, "quarters");
+    const AS_MONTHS: Inputs<Degree> = inputs! { Degree, DegreeField: graduation_year as MONTHS };
+    const AS_QUARTERS: Inputs<Degree> =
+        inputs! { Degree, DegreeField: graduation_year as QUARTERS };
+    let document = |degree| {
+        let inputs = AllInputs {
+            degree,
+            ..SAMPLE_VERSION.inputs
+        };
+        let version = ApiVersion {
+            inputs,
+            ..SAMPLE_VERSION
+        };
+        describe(&version, Lists::embedded())
+    };
+    assert_ne!(document(AS_MONTHS), document(AS_QUARTERS));
+}
+
+#[test]
+fn list_that_a_version_computes_is_a_list_or_null() {
+    const WORDS: VersionField<Degree> =
+        VersionField::new("Words.", Kind::TextList, |_, _| domain::Value::Null);
+    let version = with_degree(shape! { Degree, DegreeField: degree_id, words => WORDS });
+    let versions = Versions::new(&[Box::leak(Box::new(version))]);
+    let served = versions.iter().next().unwrap();
+    let document = serde_json::to_value(openapi::document(served, Lists::embedded())).unwrap();
+    let words = &document["components"]["schemas"]["Degree"]["properties"]["words"];
+    assert_eq!(words["type"].as_array().unwrap(), &["array", "null"]);
+    assert_eq!(words["items"]["type"], "string");
 }

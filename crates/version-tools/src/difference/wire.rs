@@ -1,17 +1,19 @@
 //! Wire forms of versions: words for codes, groups, types and defaults of inputs, the JSON members
 //! around records, and the form of errors.
 
-use adapter_kit::reference;
+use adapter_kit::body_kind::Direction;
 use adapter_kit::shape::{Entry, JsonType, Shape, group_of};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use adapter_kit::{PageMember, ProblemForm};
-use domain::{Kind, List, Lists, RecordField as _};
+use adapter_kit::{PageMember, PageSize, ProblemForm, compose, reference};
+use domain::{List, Lists, Trainee};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Change, ChangeDetail, Effect, at_path, at_paths};
+use super::examples::{at_path, cut, sent};
+use super::{Change, ChangeDetail, Effect, Example};
 use crate::documents::listed;
+use crate::openapi::examples::page_reply;
 
 /// Maximum number of codes whose words a summary lists.
 const WORDS_LISTED: usize = 32;
@@ -106,10 +108,7 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
     let advice = format!(
         "Send and read the new values, such as `{after}` instead of `{before}`. The old values are refused."
     );
-    let earlier = reference::fields_of_list(from, list.name())
-        .first()
-        .copied()
-        .unwrap_or(field);
+    let earlier = *reference::fields_of_list(from, list.name()).first()?;
     let change = change(
         Effect::Refused,
         WirePart::Words,
@@ -118,17 +117,15 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
         summary,
         advice,
     );
-    Some(change.with_example(
-        &at_path(earlier, json!(before)),
-        &at_path(field, json!(after)),
-    ))
+    let example = cut::<Trainee>(Direction::Request, (from, &[earlier]), (to, &[field]));
+    Some(change.with_example(example))
 }
 
 fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     let shapes = [from, to].map(|version| R::shape(version));
     if let [Some(before), Some(after)] = shapes {
-        changes.extend(groups(before, after));
+        changes.extend(groups((from, before), (to, after)));
     }
     changes.extend(input_groups::<R>(from, to));
     changes.extend(input_types::<R>(from, to));
@@ -137,7 +134,10 @@ fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Chan
 }
 
 /// Returns the changes of groups in responses.
-fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
+fn groups<R: WireRecord>(
+    (from, before): (&ApiVersion, &Shape<R>),
+    (to, after): (&ApiVersion, &Shape<R>),
+) -> Vec<Change> {
     let mut changes = Vec::new();
     let groups_of =
         |shape: &Shape<R>| distinct_groups(shape.entries.iter().map(|entry| entry.name));
@@ -150,14 +150,14 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
             .iter()
             .filter(|entry| group_of(entry.name) == Some(group) && entry.is_first_part())
             .collect();
-        let names: Vec<&str> = fields.iter().map(|entry| last_name(entry.name)).collect();
-        let earlier = fields
+        let names: Vec<&str> = fields.iter().map(|entry| entry.name).collect();
+        let earlier: Vec<&str> = fields
             .iter()
             .filter_map(|entry| before.name_of(entry.field()?))
             .collect();
         let summary = format!(
             "In responses, `{group}` is an object with {}. The object is null if none of its fields has a value.",
-            listed(names.iter().copied())
+            listed(names.iter().map(|name| last_name(name)))
         );
         let advice = format!("Read these fields from `{group}`.");
         let change = change(
@@ -168,7 +168,8 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
             summary,
             advice,
         );
-        changes.push(with_grouping(change, group, &names, earlier));
+        let example = cut::<R>(Direction::Reply, (from, &earlier), (to, &names));
+        changes.push(change.with_example(example));
     }
     for group in groups_of(before)
         .into_iter()
@@ -207,15 +208,15 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
         let names: Vec<&str> = after
             .in_group(group)
             .filter(|input| input.is_first_part())
-            .map(|input| last_name(input.name))
+            .map(|input| input.name)
             .collect();
-        let earlier = after
+        let earlier: Vec<&str> = after
             .in_group(group)
             .filter_map(|input| before.name_of(input.field))
             .collect();
         let summary = format!(
             "In requests, `{group}` is an object with {}.",
-            listed(names.iter().copied())
+            listed(names.iter().map(|name| last_name(name)))
         );
         let advice = format!(
             "Send these fields in `{group}`. An update keeps fields that the object omits. To clear all of its \
@@ -229,19 +230,10 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
             summary,
             advice,
         );
-        changes.push(with_grouping(change, group, &names, earlier));
+        let example = cut::<R>(Direction::Request, (from, &earlier), (to, &names));
+        changes.push(change.with_example(example));
     }
     changes
-}
-
-/// Adds an example: the fields under their earlier names, then under `names` in the group.
-fn with_grouping(change: Change, group: &str, names: &[&str], earlier: Vec<&str>) -> Change {
-    let before = at_paths(earlier.into_iter().map(|name| (name, json!("..."))));
-    let after: Map<String, Value> = names
-        .iter()
-        .map(|name| ((*name).to_owned(), json!("...")))
-        .collect();
-    change.with_example(&before, &json!({ group: after }))
 }
 
 /// Returns the last name in the path of a field.
@@ -266,7 +258,9 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
         let Some(before) = R::inputs(from).find_by_field(after.field) else {
             continue;
         };
-        if before.accepts == after.accepts {
+        // A change of the form describes the types.
+        let has_form = before.form.is_some() || after.form.is_some();
+        if before.accepts == after.accepts || has_form {
             continue;
         }
         let name = after.name;
@@ -289,20 +283,28 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
             ),
         };
         let change = change(effect, WirePart::InputType, name, R::NAME, summary, advice);
-        // Sample values for the example, once as text and once as a number.
-        let [text, number] = if after.field.info().kind == Kind::Year {
-            [json!("2021"), json!(2021)]
-        } else {
-            [json!("12"), json!(12)]
-        };
-        let [text, number] = [text, number].map(|value| at_path(name, value));
-        changes.push(match after.accepts {
-            Some(JsonType::Integer) => change.with_example(&text, &number),
-            Some(JsonType::Text) => change.with_example(&number, &text),
-            None => change,
-        });
+        changes.push(change.with_example(type_example::<R>(from, before.name, to, name)));
     }
     changes
+}
+
+/// Returns the example value of an input in `to`, and before it the same value in its other JSON
+/// type.
+fn type_example<R: WireRecord>(
+    from: &ApiVersion,
+    before: &str,
+    to: &ApiVersion,
+    after: &str,
+) -> Option<Example> {
+    let other_type = |value: &Value| match value {
+        Value::String(text) => Some(Value::from(text.parse::<i64>().ok()?)),
+        Value::Number(number) => Some(Value::from(number.to_string())),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let value = sent::<R>(to, after)?;
+    let was = sent::<R>(from, before).filter(|was| *was != value);
+    let was = was.or_else(|| other_type(&value))?;
+    Some(Example::new(&at_path(before, was), &at_path(after, value)))
 }
 
 /// Returns a change for each input that has another default in `to`.
@@ -316,9 +318,10 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
             continue;
         }
         let name = after.name;
-        let codes = after.field.info().codes;
-        let written =
-            |default: Option<&'static str>| default.map(|value| to.wire.written_in(codes, value));
+        let written = |default: Option<&'static str>| {
+            let value = compose::written::<R>(to, after, domain::Value::text(default?))?;
+            Some(value.as_str().map_or(value.to_string(), str::to_owned))
+        };
         let (summary, advice) = match (written(before.default), written(after.default)) {
             (_, Some(value)) => (
                 format!("If a new record omits `{name}`, its value is `{value}`."),
@@ -342,12 +345,7 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
             summary,
             advice,
         );
-        // The example shows the default as if the client had sent it.
-        let example = written(after.default).or(written(before.default));
-        changes.push(match example {
-            Some(value) => change.with_example(&json!({}), &at_path(name, json!(value))),
-            None => change,
-        });
+        changes.push(change);
     }
     changes
 }
@@ -357,7 +355,8 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let (before, members_before) = from.wire.envelope.page;
     let (after, members) = to.wire.envelope.page;
-    if (before, members_before) == (after, members) {
+    let sentences_about_lists = lists(from, to);
+    if (before, members_before) == (after, members) && sentences_about_lists.is_empty() {
         return None;
     }
     let name_of = |members: &'static [(&'static str, PageMember)], member: PageMember| {
@@ -366,10 +365,12 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             .find(|(_, known)| *known == member)
             .map(|(name, _)| *name)
     };
-    let mut sentences = Vec::new();
+    let mut sentences = sentences_about_lists;
     if before != after {
         sentences.push(format!(
-            "Trainee lists have page details in `{after}` instead of `{before}`."
+            "Trainee lists have page details {} instead of {}.",
+            place(after),
+            place(before)
         ));
     }
     for (name, member) in members_before {
@@ -384,26 +385,60 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             sentences.push(format!("`{name}` is new: {}", meaning(*member)));
         }
     }
-    let advice = format!("Read the page details from `{after}`.");
+    let list = to.wire.envelope.list;
+    let advice = format!(
+        "Read the records from `{list}`, and the page details {}.",
+        place(after)
+    );
+    let name = if after.is_empty() { list } else { after };
     let change = change(
         Effect::ReadDifferently,
         WirePart::Page,
-        after,
+        name,
         "lists of trainees",
         sentences.join(" "),
         advice,
     );
-    Some(change.with_example(&sample_page(from), &sample_page(to)))
+    Some(change.with_example(Some(Example::new(&sample_page(from), &sample_page(to)))))
+}
+
+/// Returns the place of page details for a sentence.
+fn place(name: &str) -> String {
+    if name.is_empty() {
+        "next to the list".to_owned()
+    } else {
+        format!("in `{name}`")
+    }
+}
+
+/// Returns sentences about the key of lists and the sizes of pages, where they differ.
+fn lists(from: &ApiVersion, to: &ApiVersion) -> Vec<String> {
+    let (before, after) = (&from.wire.envelope, &to.wire.envelope);
+    let mut sentences = Vec::new();
+    if before.list != after.list {
+        sentences.push(format!(
+            "Lists of records are in `{}` instead of `{}`.",
+            after.list, before.list
+        ));
+    }
+    if before.page_size != after.page_size {
+        let PageSize { default, max } = after.page_size;
+        sentences.push(format!(
+            "A page has {default} trainees by default, and at most {max}; before {} and {}.",
+            before.page_size.default, before.page_size.max
+        ));
+    }
+    sentences
 }
 
 /// Returns an example of a list with the page details of a version.
 fn sample_page(version: &ApiVersion) -> Value {
-    let (name, members) = version.wire.envelope.page;
+    let (_, members) = version.wire.envelope.page;
     let values: Map<String, Value> = members
         .iter()
         .map(|(name, member)| ((*name).to_owned(), sample(*member, version)))
         .collect();
-    json!({ "data": ["..."], name: values })
+    page_reply(version, json!(["..."]), values)
 }
 
 const fn meaning(member: PageMember) -> &'static str {
@@ -424,7 +459,7 @@ fn sample(member: PageMember, version: &ApiVersion) -> Value {
         PageMember::Number => json!(1),
         PageMember::Pages => json!(3),
         PageMember::Total => json!(120),
-        PageMember::PerPage => json!(50),
+        PageMember::PerPage => json!(version.wire.envelope.page_size.default),
         PageMember::Next => json!(format!("{}/trainees?cursor=...", version.label.base_path())),
     }
 }
@@ -460,11 +495,12 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     );
     let without = json!({ "data": {} });
     let with = json!({ "data": {}, "links": { "self": "/api/.../trainees/..." } });
-    Some(if after {
-        change.with_example(&without, &with)
+    let [before, after] = if after {
+        [without, with]
     } else {
-        change.with_example(&with, &without)
-    })
+        [with, without]
+    };
+    Some(change.with_example(Some(Example::new(&before, &after))))
 }
 
 /// Returns the change of the form of errors.
@@ -504,5 +540,5 @@ fn problems(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             "errors": [{ "pointer": "/data/email", "code": "blank", "detail": "email cannot be blank" }],
         }),
     };
-    Some(change.with_example(&example(before), &example(after)))
+    Some(change.with_example(Some(Example::new(&example(before), &example(after)))))
 }

@@ -1,9 +1,11 @@
 //! The document about the fields of a version, with their types, values and meanings.
 
+use adapter_kit::compose;
+use adapter_kit::form::MemberForm;
 use adapter_kit::shape::{JsonType, Part, Source};
 use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::{Field, Kind, RecordField as _};
+use domain::{Field, Kind, Value};
 
 use super::lists::{table, values};
 
@@ -23,17 +25,20 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
     let inputs = R::inputs(version).entries;
     let input_rows = inputs.iter().map(|input| {
         let default = input.default.map(|default| {
-            let codes = input.field.info().codes;
-            format!(
-                "The default for new records is `{}`.",
-                version.wire.written_in(codes, default)
-            )
+            let value = compose::written::<R>(version, input, Value::text(default));
+            let value = value.unwrap_or_default();
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            format!("The default for new records is `{value}`.")
         });
         let mut row = row(
             version,
             input.name,
             input.field.into(),
-            [part(input.part), default],
+            [
+                part(input.part),
+                formed(input.form, input.field.into()),
+                default,
+            ],
         );
         if let (Some(accepted), Some(kind)) = (input.accepts, row.get_mut(1)) {
             *kind = match accepted {
@@ -59,7 +64,11 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
                 version,
                 entry.name,
                 (*field).into(),
-                [part(entry.part), read_only],
+                [
+                    part(entry.part),
+                    formed(entry.form, (*field).into()),
+                    read_only,
+                ],
             )
         }
         Source::Own(own) => {
@@ -81,7 +90,7 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
 
 /// Returns the table row of a field: name, type, maximum length, values and meaning. `notes` follow
 /// the meaning.
-fn row(version: &ApiVersion, named: &str, field: Field, notes: [Option<String>; 2]) -> Vec<String> {
+fn row(version: &ApiVersion, named: &str, field: Field, notes: [Option<String>; 3]) -> Vec<String> {
     let info = field.info();
     let longest = info.max.map(|max| max.to_string()).unwrap_or_default();
     let meaning = version.vocabulary.apply(info.meaning).into_owned();
@@ -108,6 +117,11 @@ fn part(part: Option<Part>) -> Option<String> {
             part.separator
         )
     })
+}
+
+/// Describes the form of a field.
+fn formed(form: Option<MemberForm>, field: Field) -> Option<String> {
+    form.map(|form| form.describe(&field.info().into()))
 }
 
 fn name(name: &str) -> String {

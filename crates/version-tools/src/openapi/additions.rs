@@ -11,7 +11,6 @@ use utoipa::openapi::schema::{
     Type,
 };
 
-use super::Profile;
 use super::properties::{TRAINEE, boolean, count, named, or_null, text};
 
 /// The name of a schema.
@@ -24,14 +23,14 @@ pub(super) const CHANGES_META: &str = "ChangesMeta";
 const VERSION_USAGE: &str = "VersionUsage";
 
 /// Returns the schemas of the replies of additional endpoints, by name.
-pub(super) fn schemas(profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
+pub(super) fn schemas() -> Vec<(&'static str, RefOr<Schema>)> {
     vec![
         (ACCOUNT, account_schema()),
         (USAGE, usage_schema()),
         (READINESS, readiness_schema()),
         (VERSION_USAGE, version_usage_schema()),
         (RESET, reset_schema()),
-        (CHANGE, change_schema(profile)),
+        (CHANGE, change_schema()),
         (CHANGES_META, changes_meta_schema()),
     ]
 }
@@ -432,21 +431,13 @@ pub(super) fn reset() -> Value {
 }
 
 /// Returns the schema of an entry in the list of changed trainees.
-fn change_schema(profile: Profile) -> RefOr<Schema> {
+fn change_schema() -> RefOr<Schema> {
     let meaning = "The trainee as it is now; null for one who was removed.";
     let null = ObjectBuilder::new().schema_type(Type::Null);
-    let trainee: RefOr<Schema> = match profile {
-        Profile::Complete => OneOfBuilder::new()
-            .description(Some(meaning))
-            .item(named(TRAINEE))
-            .item(null)
-            .into(),
-        Profile::Client => AnyOfBuilder::new()
-            .description(Some(meaning))
-            .item(named(TRAINEE))
-            .item(null)
-            .into(),
-    };
+    let trainee = OneOfBuilder::new()
+        .description(Some(meaning))
+        .item(named(TRAINEE))
+        .item(null);
     let removed_at = formatted(
         "When the trainee was removed; null for one who is there.",
         "date-time",
@@ -454,7 +445,7 @@ fn change_schema(profile: Profile) -> RefOr<Schema> {
     let properties = vec![
         ("trainee_id", text("The identifier of the trainee.").into()),
         ("removed_at", or_null(removed_at, Type::String)),
-        ("trainee", trainee),
+        ("trainee", trainee.into()),
     ];
     object(
         "A trainee who was registered, changed or removed.",

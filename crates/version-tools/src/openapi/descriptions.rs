@@ -1,7 +1,7 @@
 //! Descriptions of operations, with sentences shared by all endpoints of a kind.
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
-use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, Row};
+use adapter_kit::endpoint::{Endpoint, EndpointRow, Method, ReplyBody};
 use adapter_kit::read::MAX_BATCH_ITEMS;
 use adapter_kit::version::{ApiVersion, Deprecation};
 use domain::lifecycle::{Action, states_before};
@@ -10,7 +10,7 @@ use super::errors::refuses_duplicates;
 
 /// Returns the description of the operations of an endpoint.
 pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
-    let row = endpoint.row();
+    let row = version.row(endpoint);
     let mut sentences: Vec<String> = Vec::new();
     if let Some(Deprecation {
         since, removed_in, ..
@@ -20,7 +20,7 @@ pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
             .endpoints
             .replacement(endpoint)
             .map_or_else(String::new, |other| {
-                format!("; use `{}` instead", other.path())
+                format!("; use `{}` instead", version.row(other).path)
             });
         sentences.push(format!(
             "Deprecated since {since}{instead}. Removed in {removed_in}."
@@ -55,7 +55,7 @@ pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
 
 /// Returns the kind of nested record that an endpoint adds. Returns `None` if the endpoint adds no
 /// nested record, or if a trainee can have duplicates of this kind.
-fn duplicate_record(row: &Row) -> Option<RecordKind> {
+fn duplicate_record(row: &EndpointRow) -> Option<RecordKind> {
     let request = row
         .request
         .filter(|request| request.purpose == Some(Purpose::Create))?;
@@ -63,7 +63,7 @@ fn duplicate_record(row: &Row) -> Option<RecordKind> {
     (is_nested && refuses_duplicates(request.record)).then_some(request.record)
 }
 
-fn describe_effect(row: &Row) -> &'static str {
+fn describe_effect(row: &EndpointRow) -> &'static str {
     match (row.reply, row.method) {
         (ReplyBody::ServiceStatus, _) => "Says whether the service is there. It shows no record.",
         (ReplyBody::TraineePage, _) => {
@@ -120,7 +120,7 @@ fn describe_effect(row: &Row) -> &'static str {
 
 /// Returns a sentence about the required states of the trainee; `None` if the request is not a
 /// transition.
-fn states(row: &Row) -> Option<String> {
+fn states(row: &EndpointRow) -> Option<String> {
     const ACTIONS: [(RecordKind, Action); 3] = [
         (RecordKind::Withdrawal, Action::Withdraw),
         (RecordKind::Deferral, Action::Defer),

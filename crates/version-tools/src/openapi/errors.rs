@@ -10,7 +10,6 @@ use utoipa::openapi::schema::{
     AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, Type,
 };
 
-use super::Profile;
 use super::properties::{count, list_of, named, schema_name, text, texts};
 
 /// The name of a schema.
@@ -31,16 +30,6 @@ pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
         !R::DUPLICATE_FIELDS.is_empty()
     }
     record == RecordKind::Trainee || for_nested_kind!(record, refuses()).unwrap_or(false)
-}
-
-/// Returns the name of the schema of errors, an object with the only member `errors`. Documents for
-/// generated clients have another name, because generators do not allow an object and its member to
-/// have the same name.
-pub(super) const fn errors_name(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Complete => ERRORS,
-        Profile::Client => "ErrorResponse",
-    }
 }
 
 /// The name of the schema of problem details.
@@ -114,7 +103,7 @@ fn existing(record: &str) -> ArrayBuilder {
 }
 
 /// Returns the schemas of errors, by name.
-pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(String, RefOr<Schema>)> {
+pub(super) fn schemas(nested: NestedErrors) -> Vec<(String, RefOr<Schema>)> {
     let by_field = match nested {
         NestedErrors::Flat => texts().into(),
         NestedErrors::Nested => AnyOfBuilder::new()
@@ -126,9 +115,9 @@ pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(String, Re
         "What is wrong, by field: the form that `Enhanced-Errors: true` asks for.",
         by_field,
     );
-    let mut all = vec![
+    vec![
         (ERROR.to_owned(), error()),
-        (errors_name(profile).to_owned(), errors().into()),
+        (ERRORS.to_owned(), errors().into()),
         (ERRORS_BY_FIELD.to_owned(), by_field),
         (
             FILTER_ERRORS.to_owned(),
@@ -138,13 +127,7 @@ pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(String, Re
             ),
         ),
         (UNAUTHORIZED.to_owned(), unauthorized()),
-    ];
-    let refused = RecordKind::ALL
-        .iter()
-        .copied()
-        .filter(|record| refuses_duplicates(*record));
-    all.extend(refused.map(|record| (duplicate_name(record), duplicate(&schema_name(record)))));
-    all
+    ]
 }
 
 /// Returns the schema of one entry in a list of errors.
@@ -181,11 +164,6 @@ fn errors() -> ObjectBuilder {
             ArrayBuilder::new().items(named(ERROR)).min_items(Some(1)),
         )
         .required("errors")
-}
-
-/// Returns the schema of errors about a duplicate, with the existing records.
-fn duplicate(record: &str) -> RefOr<Schema> {
-    errors().property("data", existing(record)).into()
 }
 
 fn texts_by_name(description: &str) -> ObjectBuilder {

@@ -8,7 +8,6 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
 use adapter_kit::wire::{WireNested, WireRecord};
 use adapter_kit::{PageMember, for_nested_kind};
-use domain::listing::DEFAULT_PER_PAGE;
 use domain::{FieldSet, Lists, RecordField as _, Trainee, Value as Stored};
 use fixtures::example::{self, NestedExample};
 use serde::Serialize;
@@ -26,7 +25,7 @@ pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
         record,
         purpose,
         batch_of,
-    } = endpoint.row().request?;
+    } = version.row(endpoint).request?;
     if let Some(example) = for_nested_kind!(record, nested_request(version, purpose)) {
         return example;
     }
@@ -127,7 +126,7 @@ fn record(
 ) -> Option<Value> {
     let mut reply = json!({ "data": view });
     if version.wire.envelope.record_links {
-        let mut path = version.label.base_path() + endpoint.path();
+        let mut path = version.label.base_path() + version.row(endpoint).path;
         for (name, id) in ids {
             let placeholder = format!("{{{name}}}");
             path = path.replace(&placeholder, (*id)?);
@@ -163,7 +162,7 @@ fn nested_reply<R: WireNested + NestedExample>(
 }
 
 /// Returns the example of a reply; `None` if there is no example.
-pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Option<Value> {
+pub(crate) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Option<Value> {
     match reply {
         ReplyBody::ServiceStatus => Some(json!({ "status": "ok" })),
         ReplyBody::Trainee => {
@@ -177,11 +176,11 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
             )
         }
         ReplyBody::TraineePage => {
-            let (name, members) = version.wire.envelope.page;
+            let (_, members) = version.wire.envelope.page;
             let member = |(name, member): &(&str, PageMember)| {
                 let value = match member {
                     PageMember::Number | PageMember::Pages | PageMember::Total => json!(1),
-                    PageMember::PerPage => json!(DEFAULT_PER_PAGE),
+                    PageMember::PerPage => json!(version.wire.envelope.page_size.default),
                     PageMember::Next => Value::Null,
                 };
                 ((*name).to_owned(), value)
@@ -194,7 +193,7 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
                 FieldSet::new(),
             ))
             .ok()?;
-            Some(json!({ "data": [trainee], name: page }))
+            Some(page_reply(version, json!([trainee]), page))
         }
         ReplyBody::Changes => {
             let trainee =
@@ -208,7 +207,10 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
             )
         }
         ReplyBody::Nested(kind) => for_nested_kind!(kind, nested_reply(version, lists))?,
-        ReplyBody::NestedList(kind) => data([for_nested_kind!(kind, nested(version, lists))??]),
+        ReplyBody::NestedList(kind) => {
+            let record = for_nested_kind!(kind, nested(version, lists))??;
+            Some(json!({ version.wire.envelope.list: [record] }))
+        }
         ReplyBody::CodeLists => None,
         ReplyBody::Account => data(additions::account(version)),
         ReplyBody::Usage => data(additions::usage(version)),
@@ -233,6 +235,17 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
                 .collect::<Option<Map<String, Value>>>()?])
         }
     }
+}
+
+/// Returns a reply with a list and the members that describe its page.
+pub(crate) fn page_reply(version: &ApiVersion, list: Value, members: Map<String, Value>) -> Value {
+    let envelope = &version.wire.envelope;
+    let mut reply = Map::from_iter([(envelope.list.to_owned(), list)]);
+    match envelope.page.0 {
+        "" => reply.extend(members),
+        name => drop(reply.insert(name.to_owned(), Value::Object(members))),
+    }
+    Value::Object(reply)
 }
 
 fn data(view: impl Serialize) -> Option<Value> {

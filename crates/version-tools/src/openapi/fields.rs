@@ -1,20 +1,19 @@
 //! Schemas of single fields in replies and requests, from the dictionary.
 
+use adapter_kit::body_kind::Direction;
+use adapter_kit::form::{FormField, MemberForm};
 use adapter_kit::read::MAX_RECORDS;
 use adapter_kit::shape::{JsonType, Part};
 use adapter_kit::version::{ApiVersion, Vocabulary};
 use domain::fields::field::{Codes, FieldInfo};
-use domain::{Kind, Lists, NestedRecord, RecordField as _, TraineeField, for_each_nested};
-use serde_json::{Value, json};
+use domain::{Kind, Lists};
+use serde_json::{Map, Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AllOfBuilder, AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat,
-    SchemaType, Type,
+    AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
 };
 
-use super::enumerations::is_written_out;
-use super::properties::named;
-use super::{Context, Profile, enumerations};
+use super::Context;
 
 /// A date, optionally with an ignored time.
 const DATE: &str = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?$";
@@ -24,11 +23,13 @@ const DATE_OR_BLANK: &str = r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]
 const YEAR: &str = r"^\d{4}(-\d{2}-\d{2}([T ].+)?)?$";
 /// Like [`YEAR`], but also allows blank text.
 const YEAR_OR_BLANK: &str = r"^(\d{4}(-\d{2}-\d{2}([T ].+)?)?|\s*)$";
-const BLANK: &str = r"^\s*$";
+pub(super) const BLANK: &str = r"^\s*$";
 const NOT_BLANK: &str = r"\S";
-const YEAR_ALONE: &str = r"^\d{4}$";
 /// A timestamp in UTC with milliseconds.
 const TIMESTAMP: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
+
+/// Maximum number of codes of a list that is written out.
+const CODES_WRITTEN_OUT: usize = 32;
 
 /// Whether a request may leave a field without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,15 +50,9 @@ pub(super) fn shown(
     let Context {
         version: ApiVersion { vocabulary, .. },
         lists,
-        profile,
     } = context;
-    let is_client = profile == Profile::Client;
-    let never_null = info.never_null || is_client && is_identifier(info);
-    if let Some(name) = enumerations::shown(info, lists, context.version).filter(|_| is_client) {
-        return enumerated(&name, &meaning(info, lists, vocabulary), !never_null);
-    }
     let nullable = |object: ObjectBuilder, one: Type| {
-        object.schema_type(if never_null {
+        object.schema_type(if info.never_null {
             SchemaType::Type(one)
         } else {
             SchemaType::Array(vec![one, Type::Null])
@@ -68,7 +63,7 @@ pub(super) fn shown(
         Kind::Text => {
             let object = nullable(object, Type::String).max_length(info.max);
             let written = codes(info, context, &|_, _| true).map(|mut codes| {
-                codes.extend((!never_null).then_some(Value::Null));
+                codes.extend((!info.never_null).then_some(Value::Null));
                 codes
             });
             object.enum_values(written).into()
@@ -91,21 +86,6 @@ pub(super) fn shown(
             .items(Object::with_type(Type::String))
             .into(),
         Kind::Records => records(info, nested).into(),
-    }
-}
-
-/// Returns the schema of a field of a request: all accepted forms, or the one form that a generated
-/// client sends. `nested` is the schema of the records of a list.
-pub(super) fn sent(
-    info: &FieldInfo,
-    presence: Presence,
-    accepts: Option<JsonType>,
-    context: Context<'_>,
-    nested: Option<Ref>,
-) -> RefOr<Schema> {
-    match context.profile {
-        Profile::Complete => accepted(info, presence, accepts, context, nested),
-        Profile::Client => sent_by_client(info, presence, accepts, context, nested),
     }
 }
 
@@ -132,6 +112,47 @@ pub(super) fn joined(
     object.schema_type(types).into()
 }
 
+/// Returns the schema of a field in another form. Null stands for no value.
+pub(super) fn formed(
+    meaning: &str,
+    field: &FormField,
+    form: MemberForm,
+    (direction, presence): (Direction, Presence),
+) -> RefOr<Schema> {
+    let mut schema = match direction {
+        Direction::Reply => form.form.schema(field),
+        Direction::Request => form.form.request_schema(field),
+    };
+    if let Some(members) = schema.as_object_mut() {
+        let description = format!("{meaning} {}", form.describe(field));
+        members.insert("description".to_owned(), json!(description));
+        if presence == Presence::Optional {
+            allow_null(members);
+        }
+    }
+    serde_json::from_value(schema)
+        .unwrap_or_else(|_| ObjectBuilder::new().description(Some(meaning)).into())
+}
+
+/// Allows null in a JSON Schema with a type, with listed values or with alternatives.
+fn allow_null(schema: &mut Map<String, Value>) {
+    if let Some(types) = schema.get_mut("type") {
+        if let Value::Array(types) = types {
+            types.push(json!("null"));
+        } else {
+            *types = json!([types.take(), "null"]);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.push(Value::Null);
+    }
+    for key in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(schemas)) = schema.get_mut(key) {
+            schemas.push(json!({ "type": "null" }));
+        }
+    }
+}
+
 /// Marks a field as read-only.
 pub(super) fn read_only(mut schema: RefOr<Schema>) -> RefOr<Schema> {
     if let RefOr::T(Schema::Object(object)) = &mut schema {
@@ -141,92 +162,19 @@ pub(super) fn read_only(mut schema: RefOr<Schema>) -> RefOr<Schema> {
 }
 
 /// Adds the default of an absent key in a request for a new record.
-pub(super) fn with_default(mut schema: RefOr<Schema>, default: &str) -> RefOr<Schema> {
-    let default = Some(json!(default));
+pub(super) fn with_default(mut schema: RefOr<Schema>, default: Value) -> RefOr<Schema> {
+    let default = Some(default);
     match &mut schema {
         RefOr::T(Schema::Object(object)) => object.default = default,
-        RefOr::T(Schema::AllOf(all)) => all.default = default,
         RefOr::T(Schema::AnyOf(any)) => any.default = default,
         RefOr::T(_) | RefOr::Ref(_) => {}
     }
     schema
 }
 
-/// Returns the schema of a field as a generated client sends it.
-fn sent_by_client(
-    info: &FieldInfo,
-    presence: Presence,
-    accepts: Option<JsonType>,
-    context: Context<'_>,
-    nested: Option<Ref>,
-) -> RefOr<Schema> {
-    let Context { version, lists, .. } = context;
-    let meaning = meaning(info, lists, &version.vocabulary);
-    let is_optional = presence == Presence::Optional;
-    let typed = |one: Type| {
-        let object = ObjectBuilder::new().description(Some(&meaning));
-        object.schema_type(if is_optional {
-            SchemaType::Array(vec![one, Type::Null])
-        } else {
-            SchemaType::Type(one)
-        })
-    };
-    if accepts == Some(JsonType::Integer) {
-        return typed(Type::Integer).into();
-    }
-    match info.kind {
-        Kind::Text => match enumerations::accepted(info, lists) {
-            Some(name) => enumerated(&name, &meaning, is_optional),
-            None => typed(Type::String)
-                .max_length(info.max)
-                .min_length((!is_optional).then_some(1))
-                .into(),
-        },
-        Kind::Date => typed(Type::String)
-            .format(Some(SchemaFormat::Custom("date".to_owned())))
-            .into(),
-        Kind::Year => typed(Type::String).pattern(Some(YEAR_ALONE)).into(),
-        // The only list of texts in a request contains withdrawal reasons.
-        Kind::TextList => ArrayBuilder::new()
-            .description(Some(meaning))
-            .items(named(&enumerations::withdrawal_reasons()))
-            .min_items((!is_optional).then_some(1))
-            .into(),
-        Kind::Records => records(info, nested).max_items(Some(MAX_RECORDS)).into(),
-        // Requests do not have fields of these kinds.
-        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => {
-            typed(Type::String).into()
-        }
-    }
-}
-
-/// Returns the schema of a field with the codes of an enumeration.
-fn enumerated(name: &str, meaning: &str, is_nullable: bool) -> RefOr<Schema> {
-    if is_nullable {
-        let null = ObjectBuilder::new().schema_type(Type::Null);
-        return AnyOfBuilder::new()
-            .description(Some(meaning))
-            .item(named(name))
-            .item(null)
-            .into();
-    }
-    AllOfBuilder::new()
-        .description(Some(meaning))
-        .item(named(name))
-        .into()
-}
-
-/// Whether the field is the identifier of its record, which is null only in the reply to a dry run.
-fn is_identifier(info: &FieldInfo) -> bool {
-    fn name<R: NestedRecord>() -> &'static str {
-        R::ID.info().name
-    }
-    info.name == TraineeField::trainee_id.info().name
-        || for_each_nested!(name()).contains(&info.name)
-}
-
-/// Returns the schema of a field with all forms that requests can send.
-fn accepted(
+/// Returns the schema of a field of a request, with all forms that requests can send. `nested` is
+/// the schema of the records of a list.
+pub(super) fn sent(
     info: &FieldInfo,
     presence: Presence,
     accepts: Option<JsonType>,
@@ -242,7 +190,6 @@ fn accepted(
                 ..
             },
         lists,
-        ..
     } = context;
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     let types = |mut types: Vec<Type>| {
@@ -311,10 +258,14 @@ fn accepted(
                     .pattern(Some(BLANK)),
             )
             .into(),
+        Kind::Integer => object
+            .schema_type(types(vec![Type::Integer, Type::String]))
+            .into(),
+        Kind::Boolean => object
+            .schema_type(types(vec![Type::Boolean, Type::String]))
+            .into(),
         // Requests do not have fields of these kinds.
-        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => {
-            object.into()
-        }
+        Kind::Timestamp | Kind::Document | Kind::Uuid => object.into(),
     }
 }
 
@@ -353,10 +304,10 @@ fn codes(
     context: Context<'_>,
     accepts: &dyn Fn(domain::List, &str) -> bool,
 ) -> Option<Vec<Value>> {
-    let Context { version, lists, .. } = context;
+    let Context { version, lists } = context;
     match info.codes? {
         Codes::OneOf(words) => Some(words.iter().map(|word| json!(word)).collect()),
-        Codes::Listed(list) if is_written_out(list, lists) => {
+        Codes::Listed(list) if lists.entries(list).len() <= CODES_WRITTEN_OUT => {
             let codes = lists.codes(list).filter(|code| accepts(list, code));
             Some(
                 codes

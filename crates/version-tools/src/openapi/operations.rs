@@ -7,24 +7,23 @@ use utoipa::openapi::{ContentBuilder, Deprecated, Required};
 
 use super::operation_id::operation_id;
 use super::replies::JSON;
-use super::{Context, Profile, descriptions, examples, parameters, replies, schemas};
+use super::{Context, descriptions, examples, parameters, replies, schemas};
 
-const JSON_LINES: &str = "application/x-ndjson";
+pub(super) const JSON_LINES: &str = "application/x-ndjson";
 
 /// Returns the operations of an endpoint, with their methods.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
     let name = operation_id(endpoint);
-    match endpoint.method() {
+    match context.version.row(endpoint).method {
         Method::Get => vec![(HttpMethod::Get, operation(context, endpoint, name))],
         Method::Post => vec![(HttpMethod::Post, operation(context, endpoint, name))],
         Method::Delete => vec![(HttpMethod::Delete, operation(context, endpoint, name))],
         Method::PutOrPatch => {
             let put = operation(context, endpoint, format!("{name}_by_put"));
-            // Both methods have the same effect; a generated client needs only one function.
-            let put = (context.profile == Profile::Complete).then_some((HttpMethod::Put, put));
-            put.into_iter()
-                .chain([(HttpMethod::Patch, operation(context, endpoint, name))])
-                .collect()
+            vec![
+                (HttpMethod::Put, put),
+                (HttpMethod::Patch, operation(context, endpoint, name)),
+            ]
         }
     }
 }
@@ -34,7 +33,7 @@ fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operatio
     let deprecation = context.version.endpoints.deprecation(endpoint);
     let tag = Tag::ALL
         .iter()
-        .find(|(tag, ..)| *tag == endpoint.row().tag)
+        .find(|(tag, ..)| *tag == context.version.row(endpoint).tag)
         .map_or("", |(_, name, _)| name);
     OperationBuilder::new()
         .operation_id(Some(name))
@@ -49,20 +48,18 @@ fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operatio
 }
 
 /// Returns the body of a request; `None` if the endpoint reads no body. A batch can be sent as a
-/// JSON array or as lines of JSON. Generated clients send only arrays.
+/// JSON array or as lines of JSON.
 fn body(context: Context<'_>, endpoint: Endpoint) -> Option<RequestBody> {
-    let request = endpoint.row().request?;
+    let request = context.version.row(endpoint).request?;
     let content = ContentBuilder::new().example(examples::request(context.version, endpoint));
     let body = RequestBodyBuilder::new().required(Some(Required::True));
     if request.batch_of.is_some() {
-        let body = body.content(JSON, content.schema(Some(schemas::batch())).build());
-        return Some(match context.profile {
-            Profile::Complete => {
-                let lines = ContentBuilder::new().schema(Some(schemas::batch_lines()));
-                body.content(JSON_LINES, lines.build()).build()
-            }
-            Profile::Client => body.build(),
-        });
+        let lines = ContentBuilder::new().schema(Some(schemas::batch_lines()));
+        return Some(
+            body.content(JSON, content.schema(Some(schemas::batch())).build())
+                .content(JSON_LINES, lines.build())
+                .build(),
+        );
     }
     let schema = schemas::in_data(schemas::named(&schemas::request(request)));
     Some(

@@ -8,26 +8,21 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
-use super::{Context, Profile};
+use super::Context;
 
-/// A date, optionally with a time.
-const SINCE: &str = r"^\d{4}-\d{2}-\d{2}([T ].+)?$";
 /// Identifiers are 24 characters of the base-58 alphabet.
 const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 
 /// Returns the parameters of an endpoint.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
-    let is_client = context.profile == Profile::Client;
-    let mut parameters: Vec<Parameter> = identifiers(endpoint.path())
-        .map(|name| identifier(name, is_client))
-        .collect();
-    let row = endpoint.row();
+    let row = context.version.row(endpoint);
+    let mut parameters: Vec<Parameter> = identifiers(row.path).map(identifier).collect();
     parameters.extend(
         row.query_parameters
             .iter()
             .map(|name| query_parameter(context, name)),
     );
-    if row.has_errors_by_field() && !is_client {
+    if row.has_errors_by_field() {
         parameters.push(header(
             "Enhanced-Errors",
             "`true` requests the problems of a 422 by field.",
@@ -56,7 +51,7 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> 
             "`wait=20` waits up to 20 seconds for a change (at most 30); `handling=strict` refuses unknown \
              names in the query.",
         )
-    } else if !row.writes() || is_client {
+    } else if !row.writes() {
         header("Prefer", "`handling=strict` refuses unknown names in the query.")
     } else {
         header(
@@ -73,10 +68,9 @@ pub(super) fn identifiers(path: &'static str) -> impl Iterator<Item = &'static s
         .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
 }
 
-/// Returns the parameter for an identifier in a path. For generated clients it is any text.
-fn identifier(name: &'static str, is_client: bool) -> Parameter {
+/// Returns the parameter for an identifier in a path.
+fn identifier(name: &'static str) -> Parameter {
     let record = name.trim_end_matches("_id");
-    let pattern = (!is_client).then_some(IDENTIFIER);
     ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Path)
@@ -85,7 +79,7 @@ fn identifier(name: &'static str, is_client: bool) -> Parameter {
         .schema(Some(
             ObjectBuilder::new()
                 .schema_type(Type::String)
-                .pattern(pattern),
+                .pattern(Some(IDENTIFIER)),
         ))
         .build()
 }
@@ -93,11 +87,7 @@ fn identifier(name: &'static str, is_client: bool) -> Parameter {
 /// Returns a parameter of a query. In the filters of a list (contract, section 4.2), a blank value
 /// counts as absent.
 fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
-    let Context {
-        version, profile, ..
-    } = context;
-    // Blank text, other spellings and partial dates are for people who type an address.
-    let is_client = profile == Profile::Client;
+    let version = context.version;
     let text = || ObjectBuilder::new().schema_type(Type::String);
     let pattern = |pattern: &str| text().pattern(Some(pattern));
     let number = || {
@@ -109,7 +99,7 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
         let values: Vec<Value> = values
             .iter()
             .map(|value| json!(value))
-            .chain((!is_client).then_some(json!("")))
+            .chain([json!("")])
             .collect();
         text().enum_values(Some(values))
     };
@@ -126,16 +116,15 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
     let limit = format!(
         "Maximum number of changes; {DEFAULT_PER_PAGE} by default, at most {MAX_PER_PAGE}."
     );
-    let page_size =
-        format!("Records on a page; {DEFAULT_PER_PAGE} by default, at most {MAX_PER_PAGE}.");
+    let size = version.wire.envelope.page_size;
+    let page_size = format!(
+        "Records on a page; {} by default, at most {}.",
+        size.default, size.max
+    );
     let (description, schema) = match name {
         "academic_cycle" => (
             "The year when the academic cycle begins; the current cycle by default.",
-            pattern(if is_client {
-                r"^20\d\d$"
-            } else {
-                r"^(20\d\d|\s*)$"
-            }),
+            pattern(r"^(20\d\d|\s*)$"),
         ),
         "status" => (
             "Only trainees of that status.",
@@ -148,18 +137,11 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
         ),
         "since" => (
             "Only trainees changed at or after that moment: an ISO 8601 date, or date and time.",
-            pattern(if is_client {
-                SINCE
-            } else {
-                r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$"
-            }),
+            pattern(r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$"),
         ),
         "has_trn" => (
             "Only trainees with (`true`) or without (`false`) a TRN.",
-            match profile {
-                Profile::Complete => pattern(r"^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1|\s*)$"),
-                Profile::Client => ObjectBuilder::new().schema_type(Type::Boolean),
-            },
+            pattern(r"^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1|\s*)$"),
         ),
         "page" => ("The page, from 1.", number()),
         "per_page" => (page_size.as_str(), number()),
@@ -230,7 +212,6 @@ mod tests {
             let context = Context {
                 version: &SAMPLE_VERSION,
                 lists: Lists::embedded(),
-                profile: Profile::Complete,
             };
             let documented: Vec<String> = build(context, *endpoint)
                 .into_iter()

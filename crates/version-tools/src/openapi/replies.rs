@@ -1,7 +1,7 @@
 //! The replies of an endpoint to successful and failed requests.
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
-use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, RequestBody, Row};
+use adapter_kit::endpoint::{Endpoint, EndpointRow, Method, ReplyBody, RequestBody};
 use adapter_kit::problems::ErrorBody;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::{ProblemForm, for_nested_kind};
@@ -15,7 +15,7 @@ use utoipa::openapi::{ContentBuilder, RefOr};
 
 use super::operation_id::operation_id;
 use super::properties::schema_name;
-use super::{Context, Profile, errors, examples, parameters, schemas};
+use super::{Context, errors, examples, parameters, schemas};
 
 pub(super) const JSON: &str = "application/json";
 /// The description of a header in the reply to `Prefer: validate-only`.
@@ -29,7 +29,7 @@ const INVALID: &str = "The content is wrong, or the state of the record refuses 
 /// Returns the replies of an endpoint, by status.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Responses {
     let version = context.version;
-    let row = endpoint.row();
+    let row = context.version.row(endpoint);
     let mut success = limited(warned(success(context, row)));
     for (name, link) in links(version, row) {
         success = success.link(name, link);
@@ -44,7 +44,7 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Responses {
 }
 
 /// Returns the reply to a successful request, with the headers of this endpoint.
-fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
+fn success(context: Context<'_>, row: &EndpointRow) -> ResponseBuilder {
     let schema = schemas::reply_body(context, row.reply);
     let mut reply = json_of(
         row.description,
@@ -112,7 +112,7 @@ fn warned(reply: ResponseBuilder) -> ResponseBuilder {
 }
 
 /// Returns the replies to failed requests, by status.
-fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
+fn failures(context: Context<'_>, row: &EndpointRow) -> Vec<(String, ResponseBuilder)> {
     let has_body = row.request.is_some();
     let mut failures = Vec::new();
     let is_list = [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply);
@@ -204,7 +204,7 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
 }
 
 /// Describes the status 404 of an endpoint; `None` if the endpoint always exists.
-fn missing(row: &Row) -> Option<String> {
+fn missing(row: &EndpointRow) -> Option<String> {
     let found = missing_record(row);
     if !row.sandbox_only {
         return found;
@@ -215,7 +215,7 @@ fn missing(row: &Row) -> Option<String> {
 
 /// Describes what is missing if an endpoint replies with the status 404; `None` if the endpoint
 /// needs no record.
-fn missing_record(row: &Row) -> Option<String> {
+fn missing_record(row: &EndpointRow) -> Option<String> {
     let record = parameters::identifiers(row.path)
         .last()
         .map(|name| name.trim_end_matches("_id"));
@@ -236,12 +236,12 @@ fn missing_record(row: &Row) -> Option<String> {
 
 /// Returns the reply with the status 409. If the request can create a duplicate, the reply shows
 /// the existing records. Other requests get this status after a concurrent change.
-fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
+fn conflict(context: Context<'_>, row: &EndpointRow) -> ResponseBuilder {
     let existing = |record: RecordKind| {
         let existing =
             schemas::list_of(&schema_name(record)).description(Some("The existing records."));
-        let schema: RefOr<Schema> = match (context.version.wire.problems, context.profile) {
-            (ProblemForm::Errors, Profile::Complete) => AllOfBuilder::new()
+        let schema: RefOr<Schema> = match context.version.wire.problems {
+            ProblemForm::Errors => AllOfBuilder::new()
                 .item(schemas::named(errors::ERRORS))
                 .item(
                     ObjectBuilder::new()
@@ -249,9 +249,7 @@ fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
                         .property("data", existing),
                 )
                 .into(),
-            (ProblemForm::Errors, Profile::Client) | (ProblemForm::Details, _) => {
-                schemas::named(&errors::duplicate_name(record)).into()
-            }
+            ProblemForm::Details => schemas::named(&errors::duplicate_name(record)).into(),
         };
         error_of(
             context,
@@ -280,7 +278,7 @@ fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
 
 /// Returns the reply to a request with invalid content, a request that the state of the record does
 /// not allow, and a strict request with unknown names in the query.
-fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
+fn invalid(context: Context<'_>, row: &EndpointRow) -> ResponseBuilder {
     if context.version.wire.problems == ProblemForm::Details {
         let is_list = [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply);
         let reply = refused(
@@ -317,18 +315,6 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
             None,
         );
     }
-    // A generated client requests no other form, and sends no unknown names in a query.
-    if context.profile == Profile::Client {
-        let reply = refused(
-            context,
-            if row.is_batch() {
-                TOO_MANY_ITEMS
-            } else {
-                INVALID
-            },
-        );
-        return reply.header("Preference-Applied", header(VALIDATE_ONLY));
-    }
     if row.is_batch() {
         let either = AnyOfBuilder::new()
             .item(schemas::named(errors::ERRORS))
@@ -356,7 +342,7 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
 /// Returns a reply with errors, or with problem details if the version uses them.
 fn refused(context: Context<'_>, description: &str) -> ResponseBuilder {
     let name = match context.version.wire.problems {
-        ProblemForm::Errors => errors::errors_name(context.profile),
+        ProblemForm::Errors => errors::ERRORS,
         ProblemForm::Details => errors::PROBLEM_DETAILS,
     };
     error_of(context, description, schemas::named(name), None)
@@ -432,7 +418,7 @@ fn id_name<R: NestedRecord>() -> &'static str {
 
 /// Returns links from a reply to the endpoints that a client can use next, by operation. A link
 /// takes the identifier of the record from the reply.
-fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
+fn links(version: &ApiVersion, row: &EndpointRow) -> Vec<(String, Link)> {
     let nested = match row.reply {
         ReplyBody::Nested(record) => {
             for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/{id}")))
@@ -480,24 +466,21 @@ mod tests {
 
     #[test]
     fn endpoint_with_cursor_has_status_410() {
-        for profile in [Profile::Complete, Profile::Client] {
-            let context = Context {
-                version: &SAMPLE_VERSION,
-                lists: Lists::embedded(),
-                profile,
-            };
-            for endpoint in Endpoint::ALL {
-                let has_cursor = endpoint
-                    .row()
-                    .query_parameters
-                    .iter()
-                    .any(|name| ["after", "cursor"].contains(name));
-                assert_eq!(
-                    build(context, *endpoint).responses.contains_key("410"),
-                    has_cursor,
-                    "{endpoint}"
-                );
-            }
+        let context = Context {
+            version: &SAMPLE_VERSION,
+            lists: Lists::embedded(),
+        };
+        for endpoint in Endpoint::ALL {
+            let has_cursor = endpoint
+                .row()
+                .query_parameters
+                .iter()
+                .any(|name| ["after", "cursor"].contains(name));
+            assert_eq!(
+                build(context, *endpoint).responses.contains_key("410"),
+                has_cursor,
+                "{endpoint}"
+            );
         }
     }
 }

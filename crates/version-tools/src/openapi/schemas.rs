@@ -6,21 +6,23 @@ use adapter_kit::read::{IDEMPOTENCY_KEY, MAX_BATCH_ITEMS, NestedLists};
 use adapter_kit::shape::{Entry, Shape, Source, VersionField};
 use adapter_kit::version::{ApiVersion, NestedVisibility, capitalised};
 use adapter_kit::wire::{WireNested, WireRecord};
+use adapter_kit::wire_form::DATA;
 use adapter_kit::{PageMember, ProblemForm};
 use domain::fields::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Field, Kind, Record, RecordField, TraineeField, for_each_nested, for_nested_list};
+use serde_json::json;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, OneOfBuilder,
-    Ref, Schema, SchemaType, Type,
+    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema,
+    SchemaType, Type,
 };
 
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{self, Presence, sent, shown};
 pub(super) use super::properties::{TRAINEE, list_of, named};
 use super::properties::{boolean, count, or_null, schema_name, text, texts, with_article};
-use super::{Context, Profile, enumerations, errors};
+use super::{Context, errors};
 use crate::documents::listed;
 
 /// The name of a schema.
@@ -29,7 +31,6 @@ pub(super) const PAGE: &str = "Page";
 pub(super) const CODE_LIST: &str = "CodeList";
 const BATCH_ITEM: &str = "BatchItem";
 const BATCH_RESULT: &str = "BatchResult";
-const EXISTING_TRAINEES: &str = "ExistingTrainees";
 
 /// Returns all schemas by name, in display order.
 pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
@@ -79,20 +80,16 @@ pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     add(CODE_LIST, code_list());
     add(BATCH_ITEM, batch_item());
     add(BATCH_RESULT, batch_result(context));
-    add(EXISTING_TRAINEES, existing_trainees().into());
     all.extend(for_each_nested!(nested(context)).into_iter().flatten());
     all.extend(match context.version.wire.problems {
-        ProblemForm::Errors => errors::schemas(context.version.nested_errors, context.profile),
+        ProblemForm::Errors => errors::schemas(context.version.nested_errors),
         ProblemForm::Details => errors::details_schemas(),
     });
     all.extend(
-        additions::schemas(context.profile)
+        additions::schemas()
             .into_iter()
             .map(|(name, schema)| (name.to_owned(), schema)),
     );
-    if context.profile == Profile::Client {
-        all.extend(enumerations::all(context.version, context.lists));
-    }
     all
 }
 
@@ -196,24 +193,29 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
         }
         ReplyBody::Trainee => record(TRAINEE),
         ReplyBody::TraineePage => {
-            let (name, _) = context.version.wire.envelope.page;
-            in_data(list_of(TRAINEE_IN_LIST))
-                .property(name, named(PAGE))
-                .required(name)
-                .into()
+            let envelope = &context.version.wire.envelope;
+            let page = in_key(envelope.list, list_of(TRAINEE_IN_LIST));
+            match envelope.page.0 {
+                "" => with_page_members(page, context),
+                name => page.property(name, named(PAGE)).required(name),
+            }
+            .into()
         }
         ReplyBody::Changes => in_data(list_of(additions::CHANGE))
             .property("meta", named(additions::CHANGES_META))
             .required("meta")
             .into(),
         ReplyBody::Nested(kind) => record(&schema_name(kind)),
-        ReplyBody::NestedList(kind) => list(&schema_name(kind)),
+        ReplyBody::NestedList(kind) => {
+            let list = list_of(&schema_name(kind));
+            in_key(context.version.wire.envelope.list, list).into()
+        }
         ReplyBody::BatchResults => list(BATCH_RESULT),
         ReplyBody::CodeLists => {
             let list: RefOr<Schema> = named(CODE_LIST).into();
             let all =
                 object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
-            either(context.profile, [list, all.into()])
+            AnyOfBuilder::new().item(list).item(all).into()
         }
         ReplyBody::Account => one(ACCOUNT),
         ReplyBody::Usage => one(USAGE),
@@ -242,28 +244,15 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
 
 /// Returns an object with this schema in `data`.
 pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
-    ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .property("data", schema)
-        .required("data")
+    in_key(DATA, schema)
 }
 
-/// Returns a schema that allows any of the forms. In documents for clients, exactly one form must
-/// match.
-pub(super) fn either(
-    profile: Profile,
-    forms: impl IntoIterator<Item = RefOr<Schema>>,
-) -> RefOr<Schema> {
-    match profile {
-        Profile::Complete => forms
-            .into_iter()
-            .fold(AnyOfBuilder::new(), AnyOfBuilder::item)
-            .into(),
-        Profile::Client => forms
-            .into_iter()
-            .fold(OneOfBuilder::new(), OneOfBuilder::item)
-            .into(),
-    }
+/// Returns an object with this schema under a key.
+fn in_key(key: &str, schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property(key, schema)
+        .required(key)
 }
 
 /// Builds schemas of replies.
@@ -302,14 +291,23 @@ impl Reply<'_> {
             let meanings = parts.filter_map(|part| Some(part.field()?.info().meaning));
             return fields::joined(meanings, part, Presence::Optional);
         }
-        let schema = match &entry.source {
-            Source::Field(field) => {
+        let schema = match (&entry.source, entry.form) {
+            (source, Some(form)) => {
+                let meaning = match source {
+                    Source::Field(field) => field.info().meaning,
+                    Source::Own(own) => own.meaning,
+                };
+                let meaning = self.0.version.vocabulary.apply(meaning);
+                let may = (Direction::Reply, Presence::Optional);
+                fields::formed(&meaning, &entry.form_field(), form, may)
+            }
+            (Source::Field(field), None) => {
                 let info = field.info();
                 let nested =
                     nested_list(*field).and_then(|list| for_nested_list!(list, in_trainee(self.0)));
                 shown(info, info.kind, self.0, nested)
             }
-            Source::Own(VersionField { meaning, kind, .. }) => {
+            (Source::Own(VersionField { meaning, kind, .. }), None) => {
                 self.outside_dictionary(meaning, *kind)
             }
         };
@@ -332,7 +330,12 @@ impl Reply<'_> {
             never_null: false,
             ..info
         };
-        shown(&info, kind, self.0, None)
+        let mut schema = shown(&info, kind, self.0, None);
+        // A list of the dictionary is never null, but the function of a version can return null.
+        if let RefOr::T(Schema::Array(list)) = &mut schema {
+            list.schema_type = SchemaType::Array(vec![Type::Array, Type::Null]);
+        }
+        schema
     }
 }
 
@@ -437,27 +440,42 @@ impl Request<'_> {
             if info.kind == Kind::Records && !is_whole {
                 continue;
             }
-            let presence = self.presence(rules, input.field);
+            let is_split = input.form.is_some_and(|form| form.form.members() > 1);
+            // A value can be in any of its members.
+            let presence = if is_split {
+                Presence::Optional
+            } else {
+                presence(rules, input.field)
+            };
             let nested =
                 nested_list(input.field).and_then(|list| for_nested_list!(list, new_in_trainee()));
-            let schema = match input.part {
-                Some(part) => {
+            let schema = match (input.part, input.form) {
+                (None, Some(form)) => {
+                    let meaning = self.0.version.vocabulary.apply(info.meaning);
+                    let may = (Direction::Request, presence);
+                    fields::formed(&meaning, &info.into(), form, may)
+                }
+                (Some(part), _) => {
                     let meanings = inputs
                         .parts(input)
                         .iter()
                         .map(|part| part.field.info().meaning);
                     fields::joined(meanings, part, presence)
                 }
-                None => sent(info, presence, input.accepts, self.0, nested),
+                (None, None) => sent(info, presence, input.accepts, self.0, nested),
             };
             let default = input.default.filter(|_| is_whole);
             let schema = default.map_or(schema.clone(), |default| {
-                fields::with_default(schema, self.0.version.wire.written_in(info.codes, default))
+                let written = match input.form {
+                    Some(form) => form.write(&domain::Value::text(default), &info.into()),
+                    None => json!(self.0.version.wire.written_in(info.codes, default)),
+                };
+                fields::with_default(schema, written)
             });
             members.add(
                 input.name,
                 schema,
-                is_whole && presence == Presence::Required && default.is_none(),
+                is_whole && presence == Presence::Required && default.is_none() && !is_split,
             );
         }
         members.into_object(
@@ -467,19 +485,17 @@ impl Request<'_> {
             Direction::Request,
         )
     }
+}
 
-    /// Returns whether a rule requires a value in the field, regardless of other fields. In
-    /// complete documents, rules that also check the value do not count.
-    fn presence<R: Record>(&self, rules: &[Rule<R>], field: R::Field) -> Presence {
-        let required_field = match self.0.profile {
-            Profile::Complete => Rule::required_field,
-            Profile::Client => Rule::demanded_field,
-        };
-        if rules.iter().any(|rule| required_field(rule) == Some(field)) {
-            Presence::Required
-        } else {
-            Presence::Optional
-        }
+/// Returns whether a rule requires a value in the field, regardless of other fields.
+fn presence<R: Record>(rules: &[Rule<R>], field: R::Field) -> Presence {
+    if rules
+        .iter()
+        .any(|rule| rule.required_field() == Some(field))
+    {
+        Presence::Required
+    } else {
+        Presence::Optional
     }
 }
 
@@ -488,8 +504,8 @@ const fn is_on_every_page(member: PageMember) -> bool {
     matches!(member, PageMember::PerPage | PageMember::Next)
 }
 
-/// Returns the schema of the details of a page. In complete documents all details are required, as
-/// in the contract, although a page reached by a cursor has only some of them.
+/// Returns the schema of the details of a page. All details are required, as in the contract,
+/// although a page reached by a cursor has only some of them.
 fn page(context: Context<'_>) -> RefOr<Schema> {
     let (_, members) = context.version.wire.envelope.page;
     let cursor_members = members
@@ -500,9 +516,15 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
         "The position of the page in the list. A page reached by a cursor has only {}.",
         listed(cursor_members)
     );
-    let mut object = ObjectBuilder::new()
+    let object = ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some(meaning));
+    with_page_members(object, context).into()
+}
+
+/// Adds the details of a page to an object.
+fn with_page_members(mut object: ObjectBuilder, context: Context<'_>) -> ObjectBuilder {
+    let (page, members) = context.version.wire.envelope.page;
     for (name, member) in members {
         let schema: RefOr<Schema> = match member {
             PageMember::Number => count("The page, from 1.").into(),
@@ -512,11 +534,12 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
             PageMember::Next => or_null(text("The address of the next page."), Type::String),
         };
         object = object.property(*name, schema);
-        if context.profile == Profile::Complete || is_on_every_page(*member) {
+        // A page reached by a cursor lacks these members, and shares the object with the list.
+        if !page.is_empty() || is_on_every_page(*member) {
             object = object.required(*name);
         }
     }
-    object.into()
+    object
 }
 
 fn code_list() -> RefOr<Schema> {
@@ -635,13 +658,13 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
         )
         .required(IDEMPOTENCY_KEY)
         .required("status");
-    match (context.version.wire.problems, context.profile) {
-        (ProblemForm::Details, _) => item
+    match context.version.wire.problems {
+        ProblemForm::Details => item
             .description(Some(BATCH_RESULT_MEANING))
             .property("data", named(TRAINEE))
             .property("problem", named(errors::PROBLEM_DETAILS))
             .into(),
-        (ProblemForm::Errors, Profile::Complete) => {
+        ProblemForm::Errors => {
             let existing = existing_trainees();
             let existing = ObjectBuilder::new()
                 .schema_type(Type::Object)
@@ -658,24 +681,6 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
                 .description(Some(BATCH_RESULT_MEANING))
                 .item(item)
                 .item(reply)
-                .into()
-        }
-        // All members in one object, because generators cannot read an object from several parts.
-        (ProblemForm::Errors, Profile::Client) => {
-            let data = either(
-                context.profile,
-                [named(TRAINEE).into(), named(EXISTING_TRAINEES).into()],
-            );
-            let problems = ArrayBuilder::new()
-                .description(Some("What is wrong with the item."))
-                .items(named(errors::ERROR));
-            item.description(Some(BATCH_RESULT_MEANING))
-                .property("data", data)
-                .property("errors", problems)
-                .property(
-                    "error",
-                    text("`Unauthorized`, if the token was revoked during the request."),
-                )
                 .into()
         }
     }

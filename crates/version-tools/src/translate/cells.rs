@@ -1,13 +1,16 @@
 //! Converts a body to a flat list of canonical values and back. Groups are flattened, joined texts
-//! are split, and words become codes.
+//! are split, members of a split value are merged, and words and other forms become canonical
+//! values.
 
 use adapter_kit::body_kind::Direction;
+use adapter_kit::form::{self, FormField, MemberForm};
 use adapter_kit::shape::{JsonType, Part, Shape};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::WireRecord;
 use adapter_kit::wire_form::{code_of, word_of};
 use domain::fields::field::Codes;
-use domain::{Kind, RecordField as _};
+use domain::fields::value::text_as_date;
+use domain::{Kind, RecordField as _, Value as Canonical};
 use serde_json::{Map, Value};
 
 /// A canonical value of a body.
@@ -20,6 +23,23 @@ pub(super) struct Cell {
     pub(super) value: Value,
     /// The value as it is in the body.
     pub(super) shown: Value,
+    /// The paths of the other members of a split value.
+    pub(super) other_members: Vec<String>,
+    /// The indexes of the members that the body lacks of a split value.
+    pub(super) missing_members: Vec<usize>,
+}
+
+impl Cell {
+    fn new(key: String, part: Option<usize>, value: Value, shown: Value) -> Self {
+        Self {
+            key,
+            part,
+            value,
+            shown,
+            other_members: Vec::new(),
+            missing_members: Vec::new(),
+        }
+    }
 }
 
 /// The form of a record in one version and direction.
@@ -45,6 +65,17 @@ pub(super) struct Form {
     pub(super) accepts: Option<JsonType>,
     /// Whether a reply shows the value as a number.
     is_number: bool,
+    /// The form that the version declares, with what it depends on.
+    declared: Option<(MemberForm, FormField)>,
+    /// The canonical name of the field; empty for a field of the version only.
+    field: &'static str,
+}
+
+impl Form {
+    /// Returns the number of members of a split value; 1 for other values.
+    fn members(&self) -> usize {
+        self.declared.map_or(1, |(member, _)| member.form.members())
+    }
 }
 
 /// Returns the canonical values of a record.
@@ -64,27 +95,93 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
             for path in members {
                 if is_list_in_reply(side, path) {
                     let empty = Value::Array(Vec::new());
-                    cells.push(Cell {
-                        key: path.to_owned(),
-                        part: None,
-                        value: empty,
-                        shown: Value::Null,
-                    });
+                    cells.push(Cell::new(path.to_owned(), None, empty, Value::Null));
                 } else {
                     spread_value(path.to_owned(), &Value::Null, side, &mut cells);
                 }
             }
         } else {
             // A group that is not an object is invalid; the target version refuses it.
-            cells.push(Cell {
-                key: key.clone(),
-                part: None,
-                value: value.clone(),
-                shown: value.clone(),
-            });
+            cells.push(Cell::new(key.clone(), None, value.clone(), value.clone()));
         }
     }
+    merge_members(&mut cells, side);
     cells
+}
+
+/// Merges the members of each split value into the cell of the first one. Members that the version
+/// cannot read stay separate.
+fn merge_members<R: WireRecord>(cells: &mut Vec<Cell>, side: Side<'_, R>) {
+    let mut start = 0;
+    while let Some(cell) = cells.get(start) {
+        start += 1;
+        let form = first_form(side, &cell.key);
+        let Some((declared, field)) = form.declared.filter(|_| form.members() > 1) else {
+            continue;
+        };
+        let mut members = vec![Value::Null; form.members()];
+        let mut missing: Vec<usize> = (0..form.members()).collect();
+        let mut found = Vec::new();
+        for (index, other) in cells.iter().enumerate() {
+            let of_other = first_form(side, &other.key);
+            if of_other.field == form.field
+                && let Some((member, _)) = of_other.declared
+                && let Some(value) = members.get_mut(member.member)
+            {
+                *value = other.value.clone();
+                missing.retain(|index| *index != member.member);
+                found.push(index);
+            }
+        }
+        let Some(merged) = form::read(declared.form, &Value::Array(members), &field) else {
+            continue;
+        };
+        let others: Vec<usize> = found.into_iter().filter(|index| *index >= start).collect();
+        let mut other_members = Vec::new();
+        for index in others.into_iter().rev() {
+            other_members.insert(0, cells.remove(index).key);
+        }
+        if let Some(cell) = cells.get_mut(start - 1) {
+            cell.value = form::plain(&merged);
+            cell.other_members = other_members;
+            cell.missing_members = missing;
+        }
+    }
+}
+
+/// Returns the form of the value at a path, or of the first part of a joined text.
+fn first_form<R: WireRecord>(side: Side<'_, R>, path: &str) -> Form {
+    forms(side, path).first().copied().unwrap_or_default()
+}
+
+/// Returns the names with the values of the field at a path: several for a split value. Leaves out
+/// the members `missing`.
+pub(super) fn names_of_members<R: WireRecord>(
+    side: Side<'_, R>,
+    path: &'static str,
+    missing: &[usize],
+) -> Vec<&'static str> {
+    let form = first_form(side, path);
+    if form.members() == 1 {
+        return vec![path];
+    }
+    let sent = R::inputs(side.version)
+        .entries
+        .iter()
+        .map(|input| input.name);
+    let shown = side.shape.map_or(&[][..], |shape| shape.entries).iter();
+    let shown = shown.map(|entry| entry.name);
+    let is_member = |name: &&str| {
+        let other = first_form(side, name);
+        let member = other.declared.map(|(declared, _)| declared.member);
+        other.field == form.field
+            && other.members() > 1
+            && member.is_some_and(|member| !missing.contains(&member))
+    };
+    match side.direction {
+        Direction::Request => sent.filter(is_member).collect(),
+        Direction::Reply => shown.filter(is_member).collect(),
+    }
 }
 
 /// Whether a reply has a list of texts at the path. If the group of the list is null, the list is
@@ -141,12 +238,7 @@ fn spread_value<R: WireRecord>(
             forms.first().copied().unwrap_or_default(),
             side.version,
         );
-        return cells.push(Cell {
-            key,
-            part: None,
-            value: canonical,
-            shown: value.clone(),
-        });
+        return cells.push(Cell::new(key, None, canonical, value.clone()));
     };
     let texts: Vec<&str> = match value {
         Value::String(text) => text.split(part.separator).collect(),
@@ -156,12 +248,7 @@ fn spread_value<R: WireRecord>(
     };
     // A text that cannot be split stays whole; the target version refuses it.
     if !value.is_null() && texts.len() != forms.len() {
-        return cells.push(Cell {
-            key,
-            part: None,
-            value: value.clone(),
-            shown: value.clone(),
-        });
+        return cells.push(Cell::new(key, None, value.clone(), value.clone()));
     }
     for (index, form) in forms.iter().enumerate() {
         let text = texts.get(index).filter(|text| !text.is_empty());
@@ -172,12 +259,7 @@ fn spread_value<R: WireRecord>(
             Some(number) => Value::from(number),
             None => text.map_or(Value::Null, |text| Value::from(*text)),
         };
-        cells.push(Cell {
-            key: key.clone(),
-            part: Some(index),
-            shown: value.clone(),
-            value,
-        });
+        cells.push(Cell::new(key.clone(), Some(index), value.clone(), value));
     }
 }
 
@@ -208,6 +290,8 @@ fn input_forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
         part: part.part,
         accepts: part.accepts,
         is_number: false,
+        declared: part.form.map(|form| (form, part.field.info().into())),
+        field: part.field.info().name,
     });
     parts.collect()
 }
@@ -222,13 +306,28 @@ fn shown_forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
             part: entry.part,
             accepts: None,
             is_number: matches!(entry.kind(), Kind::Integer | Kind::Year),
+            declared: entry.form.map(|form| (form, entry.form_field())),
+            field: entry.field().map_or("", |field| field.info().name),
         });
     forms.collect()
 }
 
 /// Returns a value with a code instead of a word, and with text instead of a number if the version
-/// accepts only numbers.
+/// accepts only numbers. A value in a form of the version becomes the canonical value; a value that
+/// the form does not write stays unchanged. Members of a split value are merged later.
 fn canonical(value: &Value, form: Form, version: &ApiVersion) -> Value {
+    if let Some((declared, field)) = form.declared {
+        let is_whole = declared.form.members() == 1;
+        let read = form::read(declared.form, value, &field).filter(|_| is_whole);
+        return match read {
+            // Requests write years as text (contract, section 4.8).
+            Some(Canonical::Integer(year)) if field.kind == Kind::Year && !form.is_number => {
+                Value::from(year.to_string())
+            }
+            Some(read) => form::plain(&read),
+            None => value.clone(),
+        };
+    }
     match (value, version.wire.words_of(form.codes), form.accepts) {
         // A code is not a word: it stays unchanged, and the version refuses it.
         (Value::String(word), Some(words), _) => {
@@ -239,9 +338,15 @@ fn canonical(value: &Value, form: Form, version: &ApiVersion) -> Value {
     }
 }
 
-/// Returns a canonical value as the version writes it: a word instead of a code, and text or a
-/// number as the version requires.
+/// Returns a canonical value as the version writes it: a word instead of a code, text or a number as
+/// the version requires, or in the form that the version declares.
 pub(super) fn written(value: Value, form: Form, version: &ApiVersion) -> Value {
+    if let Some((declared, field)) = form.declared {
+        return match parse(&value, field.kind) {
+            Some(canonical) => declared.write(&canonical, &field),
+            None => value,
+        };
+    }
     match (&value, version.wire.words_of(form.codes), form.accepts) {
         (Value::String(code), Some(words), _) => Value::from(word_of(words, code)),
         (Value::String(text), None, Some(JsonType::Integer)) => match text.trim().parse::<i64>() {
@@ -250,6 +355,33 @@ pub(super) fn written(value: Value, form: Form, version: &ApiVersion) -> Value {
         },
         (Value::Number(number), None, Some(JsonType::Text)) => Value::from(number.to_string()),
         _ => value,
+    }
+}
+
+/// Returns a canonical value of a kind; `None` for JSON that has no value of this kind.
+fn parse(value: &Value, kind: Kind) -> Option<Canonical<'_>> {
+    match value {
+        Value::Null => Some(Canonical::Null),
+        Value::Bool(flag) => Some(Canonical::Boolean(*flag)),
+        Value::Number(number) if kind == Kind::Text => {
+            Some(Canonical::Text(number.to_string().into()))
+        }
+        Value::Number(number) => number.as_i64().map(Canonical::Integer),
+        Value::String(text) => match kind {
+            Kind::Date => text_as_date(text).map(|date| Canonical::Date(date.day)),
+            Kind::Timestamp => {
+                let time = chrono::DateTime::parse_from_rfc3339(text).ok()?;
+                Some(Canonical::Timestamp(time.to_utc()))
+            }
+            Kind::Integer | Kind::Year => text.trim().parse().ok().map(Canonical::Integer),
+            Kind::Text
+            | Kind::Boolean
+            | Kind::TextList
+            | Kind::Document
+            | Kind::Uuid
+            | Kind::Records => Some(Canonical::text(text)),
+        },
+        Value::Array(_) | Value::Object(_) => None,
     }
 }
 

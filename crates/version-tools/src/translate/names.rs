@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use adapter_kit::body_kind::{Direction, Purpose};
+use adapter_kit::compose;
 use adapter_kit::read::client_text::truncated;
 use adapter_kit::read::{MAX_UNKNOWN, nearest};
 use adapter_kit::shape::{Entry, Part, Shape, Source};
@@ -11,12 +12,12 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
 use adapter_kit::wire::WireNested as _;
 use domain::{
-    Deferral, Kind, Lists, Recommendation, RecordField as _, Rule, Trainee, TraineeField,
-    Withdrawal, for_nested_list, nested_kinds,
+    Deferral, Kind, Lists, Recommendation, Rule, Trainee, TraineeField, Withdrawal,
+    for_nested_list, nested_kinds,
 };
 use serde_json::{Map, Value};
 
-use super::cells::{Cell, Gathered, Side, forms, spread, written};
+use super::cells::{Cell, Gathered, Side, forms, names_of_members, spread, written};
 use super::findings::{Finding, Loss, LossReason, Rename, join};
 use super::{Translator, evaluate};
 
@@ -120,20 +121,12 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
         .collect();
     let owners = find_owners(&cells, &mappings);
     let mut gathered = Gathered::default();
-    for (
-        index,
-        (
-            Cell {
-                key, value, shown, ..
-            },
-            key_mapping,
-        ),
-    ) in cells.iter().zip(&mappings).enumerate()
-    {
+    for (index, (cell, key_mapping)) in cells.iter().zip(&mappings).enumerate() {
+        let key = &cell.key;
         let path = || join(at, key);
         let target = match key_mapping {
             KeyMapping::Lost { why, same_as } => {
-                add_loss(translator, path, key, shown, *why, *same_as);
+                add_loss(translator, path, key, &cell.shown, *why, *same_as);
                 continue;
             }
             KeyMapping::Unknown => (key.as_str(), None),
@@ -144,32 +137,13 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
             .filter(|owner| **owner != index)
             .and_then(|owner| cells.get(*owner))
         {
-            if owner.value == *value {
-                let message = format!(
-                    "{} has the same value as {} and is omitted",
-                    truncated(key),
-                    truncated(&owner.key)
-                );
-                translator
-                    .out
-                    .notices
-                    .push(Finding::new(path(), "said_twice", message));
-            } else {
-                add_loss(
-                    translator,
-                    path,
-                    key,
-                    shown,
-                    LossReason::NameTaken,
-                    Some(truncated(&owner.key)),
-                );
-            }
+            report_second_value(translator, path, cell, owner);
             continue;
         }
         match key_mapping {
             KeyMapping::Unknown => {
                 report_unknown::<R>(translator, key, position, path);
-                gathered.add_unknown(key.clone(), value.clone());
+                gathered.add_unknown(key.clone(), cell.value.clone());
             }
             KeyMapping::Named {
                 name,
@@ -177,38 +151,28 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
                 list,
                 part,
             } => {
-                if *name != key {
-                    translator.out.renames.push(Rename {
-                        path: path(),
-                        from: truncated(key),
-                        to: name,
-                    });
-                }
+                let target = side::<R>(to.version, position);
+                let names = names_of_members(target, name, &cell.missing_members);
+                report_renames(translator, at, cell, &names);
                 if !own {
                     let message = format!("{key} is another version's name for this field");
-                    translator
-                        .out
-                        .notices
-                        .push(Finding::new(path(), "foreign_name", message));
+                    add_notice(translator, path(), "foreign_name", message);
                 }
-                let value = match list {
-                    Some((list, direction)) => {
-                        let nested_position = RecordPosition {
-                            direction: *direction,
-                            nested: true,
-                        };
-                        R::list(translator, *list, value, nested_position, &path())
-                    }
-                    None => {
-                        let forms = forms(side::<R>(to.version, position), name);
-                        let form = forms
-                            .get(part.map_or(0, |part| part.index))
-                            .copied()
-                            .unwrap_or_default();
-                        written(value.clone(), form, to.version)
-                    }
-                };
-                gathered.add(name, *part, value);
+                if let Some((list, direction)) = list {
+                    let position = RecordPosition {
+                        direction: *direction,
+                        nested: true,
+                    };
+                    let value = R::list(translator, *list, &cell.value, position, &path());
+                    gathered.add(name, *part, value);
+                    continue;
+                }
+                for name in names {
+                    let forms = forms(target, name);
+                    let form = forms.get(part.map_or(0, |part| part.index));
+                    let form = form.copied().unwrap_or_default();
+                    gathered.add(name, *part, written(cell.value.clone(), form, to.version));
+                }
             }
             KeyMapping::Lost { .. } => {}
         }
@@ -222,12 +186,74 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
     }
     for name in gathered.incomplete() {
         let message = format!("{name} needs all of its values, but the body has only some of them");
-        translator
-            .out
-            .notices
-            .push(Finding::new(join(at, name), "part_missing", message));
+        add_notice(translator, join(at, name), "part_missing", message);
     }
     gathered.into_record(position.direction)
+}
+
+fn add_notice(translator: &mut Translator<'_>, path: String, code: &'static str, message: String) {
+    translator
+        .out
+        .notices
+        .push(Finding::new(path, code, message));
+}
+
+/// Reports a key whose target name another key has: the same value is omitted, and another value is
+/// lost.
+fn report_second_value(
+    translator: &mut Translator<'_>,
+    path: impl Fn() -> String,
+    cell: &Cell,
+    owner: &Cell,
+) {
+    let key = &cell.key;
+    if owner.value == cell.value {
+        let message = format!(
+            "{} has the same value as {} and is omitted",
+            truncated(key),
+            truncated(&owner.key)
+        );
+        return add_notice(translator, path(), "said_twice", message);
+    }
+    let owner = Some(truncated(&owner.key));
+    add_loss(
+        translator,
+        path,
+        key,
+        &cell.shown,
+        LossReason::NameTaken,
+        owner,
+    );
+}
+
+/// Reports the other names of a value in the target version, and members of a split value that the
+/// body lacks.
+fn report_renames(translator: &mut Translator<'_>, at: &str, cell: &Cell, names: &[&'static str]) {
+    let keys: Vec<&String> = [&cell.key].into_iter().chain(&cell.other_members).collect();
+    for (index, key) in keys.iter().enumerate() {
+        // A value with more names than keys has its last key under several names.
+        let own_names = if index + 1 < keys.len() {
+            names.get(index..=index)
+        } else {
+            names.get(index..).filter(|names| !names.is_empty())
+        };
+        for name in own_names.or(names.get(..1)).unwrap_or_default() {
+            if name != key {
+                translator.out.renames.push(Rename {
+                    path: join(at, key),
+                    from: truncated(key),
+                    to: name,
+                });
+            }
+        }
+    }
+    if !cell.missing_members.is_empty() && !names.contains(&cell.key.as_str()) {
+        let message = format!(
+            "{} is one of several members of a value, and the body lacks the others",
+            cell.key
+        );
+        add_notice(translator, join(at, &cell.key), "part_missing", message);
+    }
 }
 
 /// Returns, for each name in the target version, the index of the cell that provides its value. A
@@ -319,9 +345,11 @@ fn add_defaults<R: TranslatedRecord>(
             Some(_) => {}
             None => {
                 let default = applied.iter().find(|(field, _)| *field == after.field);
-                let codes = after.field.info().codes;
                 let value = match default {
-                    Some((_, default)) => Value::from(to.version.wire.written_in(codes, default)),
+                    Some((_, default)) => {
+                        let default = domain::Value::text(default);
+                        compose::written::<R>(to.version, after, default).unwrap_or_default()
+                    }
                     None if after.default.is_some() => Value::Null,
                     None => continue,
                 };

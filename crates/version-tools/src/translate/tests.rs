@@ -2,6 +2,7 @@
 
 use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
 use adapter_kit::{Inputs, Label, Shape, VersionField, Versions, inputs, shape};
+use conformance::form_version::FORM_VERSION;
 use conformance::sample_version::{SAMPLE_VERSION, TODAY};
 use domain::rules::{Rule, Rules, required};
 use domain::{AcceptedCodes, Trainee, TraineeField};
@@ -454,4 +455,71 @@ fn repeated_key_is_a_problem_and_its_first_value_counts() {
             "{text}"
         );
     }
+}
+
+/// Translates a body from one version into another.
+fn translated_between(body: &Value, from: &ApiVersion, to: &ApiVersion) -> Translation {
+    let [from, to] = [(from, 2001), (to, 2002)].map(|(version, year)| -> &'static ApiVersion {
+        Box::leak(Box::new(ApiVersion {
+            label: Label::release(year, 0),
+            ..*version
+        }))
+    });
+    let versions = Versions::new(&[from, to]);
+    let [from, to]: [&Served; 2] = versions.iter().collect::<Vec<_>>().try_into().unwrap();
+    translate_names(body, from, to, &BodyKind::default())
+}
+
+#[test]
+fn values_in_forms_are_translated_there_and_back() {
+    let common = json!({"data": {
+        "given_names": "Jane Mary Ann", "last_name": "B", "date_of_birth": "1999-04-12",
+        "course_subject_1": "100403",
+        "awards": [{"topic": "100485", "graduation_year": "2021", "grade": "02"}],
+    }});
+    let there = translated_between(&common, &SAMPLE_VERSION, &FORM_VERSION);
+    assert_eq!(there.lost, []);
+    let data = &there.data["data"];
+    assert_eq!(
+        [&data["given_name"], &data["other_given_names"]],
+        ["Jane", "Mary Ann"]
+    );
+    assert_eq!(data["date_of_birth"], 923_875_200);
+    assert_eq!(data["course"]["subject"]["code"], "100403");
+    assert_eq!(data["awards"][0]["graduation_year"], 2021);
+    assert_eq!(data["awards"][0]["grade"]["code"], "02");
+    let renames: Vec<_> = there
+        .renames
+        .iter()
+        .filter(|rename| rename.from == "given_names")
+        .map(|rename| rename.to)
+        .collect();
+    assert_eq!(renames, ["given_name", "other_given_names"]);
+    let back = translated_between(&there.data, &FORM_VERSION, &SAMPLE_VERSION);
+    assert_eq!(back.lost, []);
+    assert_eq!(back.data, common);
+}
+
+#[test]
+fn value_that_no_form_reads_stays_unchanged() {
+    let body = json!({"data": {"date_of_birth": "soon"}});
+    let there = translated_between(&body, &SAMPLE_VERSION, &FORM_VERSION);
+    assert_eq!(there.data, body);
+    let back = translated_between(&there.data, &FORM_VERSION, &SAMPLE_VERSION);
+    assert_eq!(back.data, body);
+}
+
+#[test]
+fn missing_member_of_split_value_is_reported() {
+    let body = json!({"data": {"given_name": "Jane"}});
+    let translation = translated_between(&body, &FORM_VERSION, &SAMPLE_VERSION);
+    assert_eq!(translation.data, json!({"data": {"given_names": "Jane"}}));
+    let codes: Vec<_> = translation
+        .notices
+        .iter()
+        .map(|notice| notice.code)
+        .collect();
+    assert_eq!(codes, ["part_missing"]);
+    let same = translated_between(&body, &FORM_VERSION, &FORM_VERSION);
+    assert_eq!((same.data, same.notices), (body, Vec::new()));
 }

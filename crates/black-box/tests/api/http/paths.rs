@@ -58,21 +58,9 @@ fn unknown_version_is_not_found_and_lists_the_served_versions() {
         ),
         ("GET", "/api/v1".to_owned(), unknown("v1")),
         ("GET", "/api/latest/trainees".to_owned(), unknown("latest")),
-        (
-            "GET",
-            format!("/api/v{year}"),
-            unknown(&format!("v{year}")) + &format!("; did you mean /api/{newest}/info?"),
-        ),
-        (
-            "GET",
-            "/api".to_owned(),
-            "not found; did you mean /api/versions?".to_owned(),
-        ),
-        (
-            "GET",
-            "/api/trainees".to_owned(),
-            format!("not found; did you mean /api/{newest}/trainees?"),
-        ),
+        ("GET", format!("/api/v{year}"), unknown(&format!("v{year}"))),
+        ("GET", "/api/trainees".to_owned(), unknown("trainees")),
+        ("GET", "/api".to_owned(), "not found".to_owned()),
         ("GET", "/nothing".to_owned(), "not found".to_owned()),
     ] {
         let reply = register.request(method, &path).send();

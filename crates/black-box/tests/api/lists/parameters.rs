@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::api::support::shown::path_of;
 use crate::api::support::versions::{methods, recommendation};
-use crate::api::support::{Api, Body, Register, Request, every_version};
+use crate::api::support::{Api, Body, Request, every_version};
 
 /// The warning about the one unknown parameter.
 const WARNING: &str = "299 - \"unknown parameter colour\"";
@@ -142,41 +142,4 @@ fn key_and_parameter_warnings_are_ten_together_and_header_safe() {
             .is(200);
         assert_eq!(reply.warnings(), Vec::<&str>::new());
     });
-}
-
-#[test]
-fn misspelt_path_is_not_found_and_names_the_nearest() {
-    let register = Register::start();
-    for version in versions::SERVED {
-        let base = format!("/api/{}", version.label);
-        for (path, meant) in [
-            (format!("{base}/trainees/"), format!("{base}/trainees")),
-            (format!("{base}/trainee"), format!("{base}/trainees")),
-            (
-                format!("{base}/trainees/x/placement/"),
-                format!("{base}/trainees/x/placements"),
-            ),
-            (base.clone(), format!("{base}/info")),
-        ] {
-            let reply = register.request("GET", &path).send();
-            assert_eq!(
-                reply.error(404, "NotFound"),
-                format!("not found; did you mean {meant}?"),
-                "{path}"
-            );
-        }
-    }
-    let newest = versions::all().newest().unwrap().version.label;
-    let reply = register.request("GET", "/trainees/").send();
-    assert_eq!(
-        reply.error(404, "NotFound"),
-        format!("not found; did you mean /api/{newest}/trainees?")
-    );
-    assert_eq!(
-        register
-            .request("GET", "/favicon.ico")
-            .send()
-            .error(404, "NotFound"),
-        "not found"
-    );
 }

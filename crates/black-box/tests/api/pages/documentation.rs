@@ -1,6 +1,6 @@
 //! The pages below `/docs`, as a browser gets them.
 
-use adapter_kit::{ApiVersion, Publication, Source, Versions, date};
+use adapter_kit::{Publication, Source, Versions, date};
 use form_urlencoded::Serializer;
 use versions::{REMOVED, SERVED};
 
@@ -16,9 +16,10 @@ fn get(register: &Register, path: &str) -> Page {
 
 /// The form, filled in and sent.
 fn rewrite(register: &Register, from: &str, to: &str, kind: &str, body: &str) -> Page {
-    let pairs = [("from", from), ("to", to), ("kind", kind), ("body", body)];
+    let pairs = [("kind", kind), ("body", body)];
     let form = Serializer::new(String::new()).extend_pairs(pairs).finish();
-    let request = register.request("POST", "/docs/migrate").bytes(form);
+    let path = format!("/docs/move/{from}/{to}");
+    let request = register.request("POST", &path).bytes(form);
     request
         .header("Content-Type", "application/x-www-form-urlencoded")
         .page()
@@ -37,11 +38,6 @@ fn every_page_keeps_to_itself() {
     let (oldest, newest) = oldest_and_newest();
     let pages = [
         get(&register, "/docs").is(200),
-        get(
-            &register,
-            &format!("/docs/migrate?from={newest}&to={newest}"),
-        )
-        .is(200),
         get(&register, &format!("/docs/move/{oldest}/{newest}")).is(200),
         rewrite(&register, &oldest, &newest, "detect", "{}").is(200),
         rewrite(&register, &oldest, &newest, "detect", "{").is(422),
@@ -180,71 +176,12 @@ fn version_without_a_date_is_shown_as_not_released() {
 }
 
 #[test]
-fn the_form_that_compares_leads_to_the_difference() {
+fn result_shows_what_was_sent_as_text() {
     let register = Register::start();
-    let (oldest, newest) = oldest_and_newest();
-    let page = get(
-        &register,
-        &format!("/docs/differences?from={oldest}&to={newest}"),
-    )
-    .is(303);
-    assert_eq!(
-        page.header("location"),
-        Some(format!("/docs/differences/{oldest}..{newest}").as_str())
-    );
-    for query in [
-        "",
-        "?from=&to=",
-        "?from=x&to=y",
-        "?from=//elsewhere.example&to=y",
-    ] {
-        register
-            .request("GET", &format!("/docs/differences{query}"))
-            .send()
-            .error(404, "NotFound");
-    }
-}
-
-#[test]
-fn body_is_shown_beside_the_new_one_with_marked_changes() {
-    let register = Register::start();
-    let version = SERVED[0];
     let (from, to) = oldest_and_newest();
-    let new = SERVED.last().unwrap();
-    let field = domain::TraineeField::course_subject_1;
-    let (old_name, new_name) = (
-        version.inputs.trainee.name_of(field).unwrap(),
-        new.inputs.trainee.name_of(field).unwrap(),
-    );
-    let body = format!("{{\"data\": {{\"{old_name}\": \"100403\", \"email\": \"<b>&\\\"\"}}}}");
-    let page = rewrite(&register, &from, &to, "update", &body).is(200);
-    assert!(page.text.contains(&format!("renamed to {new_name}")));
-    assert!(page.text.contains(&format!("was {old_name}")));
-    assert!(page.text.contains("1 name changed"));
+    let body = "{\"data\": {\"email\": \"<b>&\\\"\"}}";
+    let page = rewrite(&register, &from, &to, "update", body).is(200);
     assert!(page.text.contains("not a valid e-mail address"));
-    let ended = rewrite(
-        &register,
-        &from,
-        &to,
-        "update",
-        "{\"data\": {\"training_route\": \"02\"}}",
-    )
-    .is(200);
-    assert!(
-        ended.text.contains("No code replaces <code>02</code>."),
-        "{}",
-        ended.text
-    );
-    assert!(
-        page.text.contains(
-            domain::Code::ALL
-                .iter()
-                .find(|code| code.name() == "not_email")
-                .unwrap()
-                .remedy()
-        )
-    );
-    // What was sent is shown as text.
     assert!(!page.text.contains("<b>"), "{}", page.text);
     assert_eq!(page.header("cache-control"), Some("no-store"));
     // The form has what was sent.
@@ -265,7 +202,7 @@ fn a_value_without_a_place_is_shown_with_the_reason() {
     let lost = own.unwrap().name;
     let body = format!("{{\"data\": {{\"trainee_id\": \"x\", \"{lost}\": \"something\"}}}}");
     let page = rewrite(&register, &from, &to, "reply", &body).is(200);
-    assert!(page.text.contains("no field in"), "{}", page.text);
+    assert!(page.text.contains("Values without a field in"));
     assert!(
         page.text.contains("1 value lost") && page.text.contains("no name changed"),
         "{}",
@@ -287,18 +224,12 @@ fn form_errors_are_shown_at_fields_and_at_the_top() {
             .contains("aria-describedby=\"body-hint body-fault\" aria-invalid=\"true\"")
     );
     assert!(page.text.contains("  &#34;sex&#34;: ,"));
-    let page = rewrite(&register, "v1998.7", "<i>", "hat", " ").is(422);
-    for field in ["from", "to", "kind", "body"] {
-        assert!(
-            page.text.contains(&format!("<a href=\"#{field}\">")),
-            "{field}"
-        );
-        assert!(
-            page.text.contains(&format!("id=\"{field}-fault\"")),
-            "{field}"
-        );
+    let page = rewrite(&register, &from, &to, "<i>", " ").is(422);
+    for field in ["kind", "body"] {
+        let link = format!("<a href=\"#{field}\">");
+        let fault = format!("id=\"{field}-fault\"");
+        assert!(page.text.contains(&link) && page.text.contains(&fault));
     }
-    assert!(page.text.contains("v1998.7 is not served"));
     assert!(!page.text.contains("<i>"));
 }
 
@@ -310,49 +241,13 @@ fn a_body_can_have_256_kib_and_no_more() {
     rewrite(&register, &from, &to, "detect", &sized(MAX_BODY_BYTES)).is(200);
     let page = rewrite(&register, &from, &to, "detect", &sized(MAX_BODY_BYTES + 1)).is(422);
     assert!(page.text.contains("the limit is 256 KiB"));
-    let page = rewrite(&register, &from, &to, "detect", &sized(4 * MAX_BODY_BYTES)).is(413);
-    assert!(page.text.contains("<title>Error: ") && page.text.contains("The body is too large"));
-}
-
-#[test]
-fn the_guide_of_a_removed_version_says_what_is_left() {
-    let register = Register::start();
-    let (oldest, newest) = oldest_and_newest();
-    for removed in REMOVED {
-        let page = get(
-            &register,
-            &format!("/docs/migrate?from={}&to={newest}", removed.label),
-        )
-        .is(200);
-        assert!(
-            page.text
-                .contains(&format!("{} is no longer served", removed.label))
-        );
-        assert!(
-            page.text
-                .contains(&format!("<option value=\"{oldest}\" selected>"))
-        );
-    }
-}
-
-#[test]
-fn guide_within_a_version_shows_its_ending_endpoints() {
-    let register = Register::start();
-    let deprecates = |version: &&&ApiVersion| !version.endpoints.deprecated.is_empty();
-    let version = SERVED.iter().rev().find(deprecates).unwrap();
-    let page = get(
-        &register,
-        &format!("/docs/migrate?from={0}&to={0}", version.label),
-    )
-    .is(200);
-    let deprecation = version.endpoints.deprecated[0];
-    assert!(
-        page.text.contains(deprecation.endpoint.path())
-            && page
-                .text
-                .contains(deprecation.endpoint.row().replaced_by.unwrap().path())
-    );
-    assert!(page.text.contains("20 March 2026"));
+    let page = register
+        .request("POST", &format!("/docs/move/{from}/{to}"))
+        .header("Accept", "text/html")
+        .bytes(sized(4 * MAX_BODY_BYTES))
+        .page()
+        .is(413);
+    assert!(page.text.contains("<h1>The request is too large</h1>"));
 }
 
 #[test]
@@ -384,7 +279,7 @@ fn pages_answer_their_methods_and_state_them() {
         ("/docs", reading),
         ("/docs/style.css", reading),
         ("/docs/differences", reading),
-        ("/docs/migrate", "GET, HEAD, POST, OPTIONS"),
+        ("/docs/migrate", reading),
         (move_page.as_str(), "GET, HEAD, POST, OPTIONS"),
     ] {
         let refused = register.request("DELETE", path).send();
@@ -431,7 +326,6 @@ fn missing_page_is_html_for_browsers_and_json_for_programs() {
         "/docs/nothing",
         "/docs/v9",
         &format!("/docs/{label}/nothing"),
-        "/docs/differences/v9..v8",
     ] {
         let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
         let page = register

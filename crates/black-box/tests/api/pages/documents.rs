@@ -477,57 +477,36 @@ fn no_page_links_to_a_guide_between_identical_versions() {
 }
 
 #[test]
-fn rewriting_page_starts_with_an_example_of_the_selection() {
+fn form_has_an_example_of_the_selected_kind() {
     let register = Register::start();
-    let newest = SERVED.last().unwrap().label;
-    for version in SERVED {
-        let example = |kind: &str| {
-            let address = format!(
-                "/docs/migrate?from={}&to={newest}&kind={kind}",
-                version.label
-            );
-            let page = get(&register, &address);
-            match page.header("location") {
-                Some(move_page) => get(&register, move_page).is(200).text,
-                None => page.is(200).text,
-            }
-        };
-        let subject = version
-            .inputs
-            .trainee
-            .name_of(domain::TraineeField::course_subject_1)
-            .unwrap();
-        assert!(example("create").contains(&format!("&#34;{subject}&#34;: ")));
-        assert!(example("").contains(&format!("&#34;{subject}&#34;: ")));
-        let date = version
-            .inputs
-            .withdrawal
-            .name_of(domain::WithdrawalField::withdrawal_date)
-            .unwrap();
-        assert!(example("withdraw").contains(&format!("&#34;{date}&#34;: ")));
-        assert!(example("reply").contains("&#34;trainee_id&#34;: "));
-        assert!(example("withdraw").contains(&format!("This is an example of {}", version.label)));
-        // The second button asks for the example of what is chosen then; the body that was there is
-        // not looked at.
-        let pairs = [
-            ("from", version.label.to_string()),
-            ("to", newest.to_string()),
-            ("kind", "degree".to_owned()),
-            ("body", "{".to_owned()),
-        ];
-        let form = Serializer::new(String::new())
-            .extend_pairs(pairs)
-            .append_pair("example", "yes")
-            .finish();
-        let request = register.request("POST", "/docs/migrate").bytes(form);
-        let page = request
-            .header("Content-Type", "application/x-www-form-urlencoded")
-            .page()
-            .is(200);
-        assert!(
-            page.text.contains("&#34;graduation_year&#34;: ")
-                && !page.text.contains("There is a problem")
-        );
-        assert_eq!(page.header("cache-control"), Some("no-store"));
+    let (oldest, newest) = (SERVED[0], SERVED.last().unwrap());
+    let path = format!("/docs/move/{}/{}", oldest.label, newest.label);
+    let example = |kind: &str| get(&register, &format!("{path}?kind={kind}")).is(200).text;
+    let subject = oldest
+        .inputs
+        .trainee
+        .name_of(domain::TraineeField::course_subject_1)
+        .unwrap();
+    for kind in ["create", ""] {
+        assert!(example(kind).contains(&format!("&#34;{subject}&#34;: ")));
     }
+    let date = oldest
+        .inputs
+        .withdrawal
+        .name_of(domain::WithdrawalField::withdrawal_date)
+        .unwrap();
+    let withdrawal = example("withdraw");
+    assert!(withdrawal.contains(&format!("&#34;{date}&#34;: ")));
+    assert!(withdrawal.contains(&format!("This is an example of {}", oldest.label)));
+    assert!(withdrawal.contains("<option value=\"withdraw\" selected>"));
+    // The second button replaces the body, even an invalid one.
+    let page = register
+        .request("POST", &path)
+        .bytes("kind=degree&body=%7B&example=yes")
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .page()
+        .is(200);
+    assert!(page.text.contains("&#34;graduation_year&#34;: "));
+    assert!(!page.text.contains("There is a problem"));
+    assert_eq!(page.header("cache-control"), Some("no-store"));
 }

@@ -48,20 +48,9 @@ fn name_of_another_version_is_explained_first() {
                 "{sentence}: {}",
                 page.text
             );
-            let at = page.text.find("id=\"renamed\"").unwrap();
-            assert!(at < page.text.find("id=\"results\"").unwrap());
-            let address = format!("/docs/{}/fields#{now}", version.label);
-            assert!(page.text.contains(&format!("<a href=\"{address}\">")));
-            let fields = register
-                .request("GET", &format!("/docs/{}/fields", version.label))
-                .page()
-                .is(200);
-            assert!(fields.text.contains(&format!("id=\"{now}\"")), "{address}");
             let link = format!("/docs/move/{}/{}", other.label, version.label);
-            assert!(
-                page.text.contains(&format!("<a href=\"{link}\">")),
-                "{link}"
-            );
+            let first = results(&page).into_iter().take(SERVED.len());
+            assert!(first.into_iter().any(|found| found == link), "{link}");
         }
     }
     assert!(explained > 0);
@@ -73,7 +62,7 @@ fn name_of_the_searched_version_is_not_explained() {
     for version in SERVED {
         for query in ["email", "course_age_range", "open university"] {
             let page = search(&register, &version.label.to_string(), query);
-            assert!(!page.text.contains("id=\"renamed\""), "{query}");
+            assert!(!page.text.contains("Field of v"), "{query}");
         }
     }
 }

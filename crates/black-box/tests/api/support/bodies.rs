@@ -78,18 +78,17 @@ impl Body {
     }
 
     fn with_field<R: WireRecord>(mut self, field: R::Field, value: Value) -> Self {
-        let value = wire_values::written::<R>(self.version, field, value);
-        paths::put(&mut self.data, input::<R>(self.version, field), value);
+        wire_values::put::<R>(self.version, &mut self.data, field, value);
         self
     }
 
     /// Removes a field of a trainee.
     pub(crate) fn without(mut self, field: TraineeField) -> Self {
-        let removed = paths::remove(
-            &mut self.data,
-            input::<domain::Trainee>(self.version, field),
-        );
-        assert!(removed.is_some(), "{field:?} was not there");
+        let inputs = self.version.inputs.trainee.all_of_field(field);
+        let removed: Vec<Value> = inputs
+            .filter_map(|input| paths::remove(&mut self.data, input.name))
+            .collect();
+        assert!(!removed.is_empty(), "{field:?} was not there");
         self
     }
 
@@ -158,8 +157,7 @@ pub(crate) fn input<R: WireRecord>(version: &ApiVersion, field: R::Field) -> &'s
 pub(crate) fn record<R: WireRecord>(version: &ApiVersion, fields: &[(R::Field, &str)]) -> Value {
     let mut record = Map::new();
     for (field, value) in fields {
-        let value = wire_values::written::<R>(version, *field, Value::from(*value));
-        paths::put(&mut record, input::<R>(version, *field), value);
+        wire_values::put::<R>(version, &mut record, *field, Value::from(*value));
     }
     Value::Object(record)
 }
@@ -170,10 +168,7 @@ pub(crate) fn in_version<R: WireRecord>(version: &ApiVersion, canonical: &Value)
     let mut record = Map::new();
     for (key, value) in canonical.as_object().unwrap() {
         match R::Field::ALL.iter().find(|field| field.info().name == key) {
-            Some(field) => {
-                let value = wire_values::written::<R>(version, *field, value.clone());
-                paths::put(&mut record, input::<R>(version, *field), value);
-            }
+            Some(field) => wire_values::put::<R>(version, &mut record, *field, value.clone()),
             None => drop(record.insert(key.clone(), value.clone())),
         }
     }

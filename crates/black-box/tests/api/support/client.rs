@@ -35,6 +35,8 @@ pub(crate) struct Request<'a> {
     request: ureq::http::Request<Vec<u8>>,
     /// The version whose form the response has; without one, that of the path.
     version: Option<&'static ApiVersion>,
+    /// The status of success in the version, and the usual one of the endpoint, if they differ.
+    success: Option<(u16, u16)>,
 }
 
 impl<'a> Request<'a> {
@@ -48,6 +50,7 @@ impl<'a> Request<'a> {
             client,
             request,
             version: None,
+            success: None,
         }
     }
 
@@ -56,6 +59,14 @@ impl<'a> Request<'a> {
     pub(crate) fn with_version(self, version: &'static ApiVersion) -> Self {
         Self {
             version: Some(version),
+            ..self
+        }
+    }
+
+    /// Reads the status `own` of the response as the status `usual`.
+    pub(crate) fn with_success(self, own: u16, usual: u16) -> Self {
+        Self {
+            success: Some((own, usual)),
             ..self
         }
     }
@@ -135,7 +146,7 @@ impl<'a> Request<'a> {
     #[track_caller]
     pub(crate) fn send(self) -> Response {
         let no_body = self.request.method() == "HEAD";
-        let (sent, asked) = (self.sent(), self.version);
+        let (sent, asked, success) = (self.sent(), self.version, self.success);
         let Raw {
             status,
             headers,
@@ -170,7 +181,13 @@ impl<'a> Request<'a> {
             );
         }
         contract::check(&sent, &response);
-        response
+        match success {
+            Some((own, usual)) if own == response.status => Response {
+                status: usual,
+                ..response
+            },
+            Some(_) | None => response,
+        }
     }
 
     /// What matters for the form of the reply.
@@ -187,9 +204,7 @@ impl<'a> Request<'a> {
         Sent {
             method: self.request.method().to_string(),
             path: self.request.uri().path().to_owned(),
-            by_generated_client: !asks("enhanced-errors", "")
-                && !asks("prefer", "validate-only")
-                && !is_strict,
+            by_generated_client: !asks("enhanced-errors", "") && !is_strict,
         }
     }
 }

@@ -147,14 +147,29 @@ fn field(pointer: &str) -> String {
 /// What a page says about itself, under the common names. A version that does not say how many
 /// pages there are says how many records there are, and how many of them are on a page.
 fn page(version: &ApiVersion, mut body: Value) -> Value {
-    let (name, members) = version.wire.envelope.page;
-    if (name, members) == Envelope::COMMON.page {
+    let Envelope {
+        list,
+        page: (name, members),
+        ..
+    } = version.wire.envelope;
+    if list == Envelope::COMMON.list && (name, members) == Envelope::COMMON.page {
         return body;
     }
     let Some(object) = body.as_object_mut() else {
         return body;
     };
-    let Some(page) = object.shift_remove(name) else {
+    if let Some(records) = object.shift_remove(list) {
+        object.insert(Envelope::COMMON.list.to_owned(), records);
+    }
+    let page = if name.is_empty() {
+        let mut own = object.clone();
+        own.retain(|key, _| members.iter().any(|(member, _)| member == key));
+        object.retain(|key, _| !own.contains_key(key));
+        Some(Value::Object(own)).filter(|own| own != &json!({}))
+    } else {
+        object.shift_remove(name)
+    };
+    let Some(page) = page else {
         return body;
     };
     let value = |member: PageMember| {

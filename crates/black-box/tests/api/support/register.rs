@@ -18,6 +18,7 @@ use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::long_jobs::LongJobs;
 use http_kit::limits::rate_limit::LimitClock;
 use http_kit::requests::client_address::TrustedProxies;
+use http_kit::requests::methods::methods;
 use http_kit::responses::sending::ReplySender;
 use server::app_state::AppState;
 use settings_pages::Audience;
@@ -460,11 +461,17 @@ impl<'a> Api<'a> {
 
     /// A request for a path below that of the version, with the client's token.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
+        let own = OwnEndpoint::find(self.version, method, path);
+        let path = own.as_ref().map_or(path, |own| &own.path);
         let path = format!("/api/{}{path}", self.version.label);
         let request = self
             .register
-            .request(method, &path)
+            .request(own.as_ref().map_or(method, |own| own.method), &path)
             .with_version(self.version);
+        let request = match &own {
+            Some(own) => request.with_success(own.status, own.usual_status),
+            None => request,
+        };
         request.header("Authorization", &format!("Bearer {}", self.token))
     }
 
@@ -581,4 +588,41 @@ pub(crate) fn version(label: &str) -> &'static ApiVersion {
         .copied()
         .find(|version| version.label.to_string() == label)
         .unwrap()
+}
+
+/// An endpoint that a version has changed, for a request with its usual method and path.
+struct OwnEndpoint {
+    method: &'static str,
+    path: String,
+    status: u16,
+    usual_status: u16,
+}
+
+impl OwnEndpoint {
+    fn find(version: &ApiVersion, method: &str, path: &str) -> Option<Self> {
+        let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+        let segments: Vec<&str> = path.split('/').collect();
+        let (endpoint, row) = version.wire.endpoints.iter().find(|(endpoint, _)| {
+            let names: Vec<&str> = endpoint.path().split('/').collect();
+            let is_segment =
+                |(name, segment): (&&str, &&str)| name.starts_with('{') || name == segment;
+            names.len() == segments.len()
+                && names.iter().zip(&segments).all(is_segment)
+                && methods(endpoint.method())
+                    .iter()
+                    .any(|usual| usual.as_str() == method)
+        })?;
+        let mut own = row.path.to_owned();
+        for (name, segment) in endpoint.path().split('/').zip(segments) {
+            if name.starts_with('{') {
+                own = own.replace(name, segment);
+            }
+        }
+        Some(Self {
+            method: methods(row.method).first()?.as_str(),
+            path: own + query,
+            status: row.status,
+            usual_status: endpoint.row().status,
+        })
+    }
 }

@@ -39,9 +39,14 @@ pub(crate) fn recommendation(version: &ApiVersion) -> &'static str {
     served.unwrap().path().rsplit('/').next().unwrap()
 }
 
-/// The HTTP methods of an endpoint.
+/// The HTTP methods of an endpoint in versions that do not change it.
 pub(crate) fn methods(endpoint: Endpoint) -> &'static [&'static str] {
-    match endpoint.method() {
+    method_names(endpoint.method())
+}
+
+/// The HTTP methods of a method.
+pub(crate) fn method_names(method: Method) -> &'static [&'static str] {
+    match method {
         Method::Get => &["GET"],
         Method::Post => &["POST"],
         Method::PutOrPatch => &["PUT", "PATCH"],

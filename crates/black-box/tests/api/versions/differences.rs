@@ -1,19 +1,18 @@
 //! What is told about versions: the differences between any two, and what follows from them.
 
-use std::collections::BTreeSet;
-
-use adapter_kit::body_kind::{Direction, RecordKind};
+use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::read::parse_json;
 use adapter_kit::wire::WireNested;
-use adapter_kit::{ApiVersion, Endpoint, Served, WireRecord, for_record_kind};
-use domain::ended_codes::{Successor, successor};
+use adapter_kit::{ApiVersion, Endpoint, Served, WireRecord, date, for_record_kind};
+use domain::ended_codes::{EndedCode, Successor, successor};
 use domain::{List, Lists, Record as _, Trainee, for_each_nested};
-use serde_json::{Value, json};
+use serde_json::json;
 use version_tools::Difference;
-use version_tools::compatibility::Contract;
 use version_tools::difference::{
-    Change, ChangeDetail, CodesChangeKind, EndpointChangeKind, FieldChange, FieldChangeKind,
-    RuleChange, RuleChangeKind, RuleStage, RuleSummary,
+    Change, ChangeDetail, CodesChange, CodesChangeKind, EndpointChangeKind, FieldChange,
+    FieldChangeKind, FieldUse, RuleChange, RuleChangeKind, RuleStage, RuleSummary,
 };
+use version_tools::translate::{BodyKind, TranslationContext, translate};
 use versions::all;
 
 use crate::api::support::Register;
@@ -24,10 +23,6 @@ fn between(from: &str, to: &str) -> Difference {
         all().named(to).unwrap(),
         Lists::embedded(),
     )
-}
-
-fn reported(changes: &[Change]) -> Value {
-    serde_json::to_value(changes).unwrap()
 }
 
 #[test]
@@ -73,6 +68,10 @@ fn reverse_difference_swaps_additions_and_removals_and_reverses_renames() {
                 before: after,
                 after: before,
             },
+            FieldChangeKind::Rewritten { before, after } => FieldChangeKind::Rewritten {
+                before: after,
+                after: before,
+            },
             FieldChangeKind::Joined {
                 before,
                 after,
@@ -104,13 +103,22 @@ fn reverse_difference_swaps_additions_and_removals_and_reverses_renames() {
                 after: before,
                 refused,
             },
+            FieldChangeKind::Redefined { .. } => change.kind,
             FieldChangeKind::LeftOutWhenUnset { name } => FieldChangeKind::AlwaysShown { name },
             FieldChangeKind::AlwaysShown { name } => FieldChangeKind::LeftOutWhenUnset { name },
         },
-        ..change.clone()
+        ..without_forms(change)
     };
     for (there, again) in there_and_back() {
-        same(there.fields().map(back), again.fields().cloned());
+        same(there.fields().map(back), again.fields().map(without_forms));
+    }
+}
+
+/// A change without the forms before and after: the effect of an old form is not symmetric.
+fn without_forms(change: &FieldChange) -> FieldChange {
+    FieldChange {
+        rewriting: None,
+        ..change.clone()
     }
 }
 
@@ -182,10 +190,8 @@ fn ended_code_has_a_successor_or_a_contact_to_ask() {
                             "{successor:?} in {to}"
                         );
                     }
-                    assert!(
-                        markdown.contains(&format!("`{code}`: {successor}.")),
-                        "{markdown}"
-                    );
+                    let advice = EndedCode::find(*list, code).unwrap().advice();
+                    assert!(markdown.contains(&advice), "{markdown}");
                 }
             }
         }
@@ -200,14 +206,18 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
         CodesChangeKind::Refused => CodesChangeKind::Accepted,
     };
     for (there, again) in there_and_back() {
-        let codes = there
-            .codes()
-            .map(|codes| (codes.list, turned(codes.change), codes.codes.clone()));
+        // Each ended code has its own change.
+        let single = |codes: &CodesChange| {
+            let (list, change) = (codes.list, codes.change);
+            let codes = codes.codes.clone().into_iter();
+            codes
+                .map(move |code| (list, change, code))
+                .collect::<Vec<_>>()
+        };
+        let there_codes = there.codes().flat_map(single);
         same(
-            codes,
-            again
-                .codes()
-                .map(|codes| (codes.list, codes.change, codes.codes.clone())),
+            there_codes.map(|(list, change, code)| (list, turned(change), code)),
+            again.codes().flat_map(single),
         );
         let others = |difference: &Difference, back: bool| -> Vec<String> {
             let told = |change: &Change| match &change.detail {
@@ -233,8 +243,7 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
                 | ChangeDetail::Endpoint(_)
                 | ChangeDetail::Rule(_)
                 | ChangeDetail::Codes(_)
-                | ChangeDetail::Wire(_)
-                | ChangeDetail::Contract { .. } => None,
+                | ChangeDetail::Wire(_) => None,
             };
             difference.changes.iter().filter_map(told).collect()
         };
@@ -256,7 +265,7 @@ fn in_trainee<R: WireNested>(version: &'static ApiVersion) -> (&'static str, Vec
 }
 
 /// The names of a record in the requests or the responses of a version.
-fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str> {
+fn names(version: &'static ApiVersion, body: &FieldUse) -> Vec<&'static str> {
     fn record_names<R: WireRecord>(
         version: &'static ApiVersion,
         direction: Direction,
@@ -271,28 +280,33 @@ fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str
             Direction::Reply => shown.iter().map(|entry| entry.name).collect(),
         }
     }
-    if change.nested {
+    if body.nested {
         return for_each_nested!(in_trainee(version))
             .into_iter()
-            .find(|(name, _)| *name == change.record)
+            .find(|(name, _)| *name == body.record)
             .unwrap()
             .1;
     }
-    let kind = change.record.parse::<RecordKind>().unwrap();
-    for_record_kind!(kind, record_names(version, change.direction))
+    let kind = body.record.parse::<RecordKind>().unwrap();
+    for_record_kind!(kind, record_names(version, body.direction))
 }
 
 #[test]
 fn every_changed_name_exists_in_its_stated_version() {
     for (there, _) in there_and_back() {
-        for change in there.fields() {
+        let uses = |change: &FieldChange| {
+            let kind = change.kind;
+            let uses = change.uses.clone().into_iter();
+            uses.map(move |body| (kind, body)).collect::<Vec<_>>()
+        };
+        for (kind, body) in there.fields().flat_map(uses) {
             let version = |label| all().find(label).unwrap().version;
             let (before, after) = (
-                names(version(there.from), change),
-                names(version(there.to), change),
+                names(version(there.from), &body),
+                names(version(there.to), &body),
             );
             let has = |names: &[&str], name| names.contains(&name);
-            let right = match change.kind {
+            let right = match kind {
                 FieldChangeKind::Added { name, same_value } => {
                     has(&after, name) && same_value.is_none_or(|other| has(&before, other))
                 }
@@ -300,6 +314,10 @@ fn every_changed_name_exists_in_its_stated_version() {
                     has(&before, name) && same_value.is_none_or(|other| has(&after, other))
                 }
                 FieldChangeKind::Renamed {
+                    before: old,
+                    after: new,
+                }
+                | FieldChangeKind::Rewritten {
                     before: old,
                     after: new,
                 }
@@ -318,10 +336,11 @@ fn every_changed_name_exists_in_its_stated_version() {
                     after: new,
                     ..
                 } => has(&before, old) && has(&after, new),
+                FieldChangeKind::Redefined { name, .. } => has(&before, name) && has(&after, name),
                 FieldChangeKind::LeftOutWhenUnset { name }
                 | FieldChangeKind::AlwaysShown { name } => has(&after, name),
             };
-            assert!(right, "{change:?} from {} to {}", there.from, there.to);
+            assert!(right, "{kind:?} from {} to {}", there.from, there.to);
         }
         let has_other_name = |label, rule: &RuleSummary| {
             let other_names = &all().find(label).unwrap().other_names.trainee.refused;
@@ -440,6 +459,10 @@ fn the_recommendation_moves_to_another_endpoint_and_back() {
         (replaced_by, removed_in.to_string()),
         (Some(newer), "v2027.0".to_owned())
     );
+    let difference = between("v2026.0", "v2026.1");
+    let advice = format!("Use `{newer}` with the same body instead of `{older}`.");
+    let mut changes = difference.changes.iter();
+    assert!(changes.any(|change| change.advice == advice));
     let back = turns(&between("v2026.1", "v2026.0"));
     assert!(back.contains(&(
         newer,
@@ -472,38 +495,42 @@ fn client_of_the_previous_version_meets_one_breaking_change() {
 }
 
 #[test]
-fn a_difference_is_a_page_a_text_or_data() {
-    let register = Register::start();
-    let path = "/docs/differences/v2025.0..v2026.1";
-    let data = register
-        .request("GET", path)
-        .header("Accept", "application/json")
-        .send()
-        .is(200);
-    assert_eq!(data.header("vary"), Some("Accept, Accept-Encoding"));
-    assert_eq!(
-        data.body["changes"],
-        reported(&between("v2025.0", "v2026.1").changes)
-    );
-    assert_eq!(
-        register
-            .request("GET", &format!("{path}?format=json"))
-            .send()
-            .is(200)
-            .body,
-        data.body
-    );
-    for unknown in ["v2025.0..v1999.0", "v1999.0..v2025.0", "v2025.0", "x..y"] {
-        register
-            .request("GET", &format!("/docs/differences/{unknown}"))
-            .send()
-            .error(404, "NotFound");
+fn examples_are_bodies_that_their_versions_accept() {
+    let mut checked = 0;
+    for (from, to) in all()
+        .iter()
+        .flat_map(|from| all().iter().map(move |to| (from, to)))
+    {
+        let difference = Difference::between(from, to, Lists::embedded());
+        for change in difference.changes {
+            // Examples of other changes are cut from the documented examples, or are of replies.
+            let (Some(example), ChangeDetail::Rule(_)) = (change.example, &change.detail) else {
+                continue;
+            };
+            assert_eq!(change.of, Trainee::NAME, "read this record here too");
+            assert!(is_accepted(from, &example.before), "{example:?}");
+            assert!(is_accepted(to, &example.after), "{example:?}");
+            assert!(!is_accepted(to, &example.before), "{example:?}");
+            checked += 1;
+        }
     }
-    register
-        .request("POST", path)
-        .send()
-        .error(405, "MethodNotAllowed");
-    assert_eq!(data.body["from"], json!("v2025.0"));
+    assert!(checked > 0);
+}
+
+/// Whether a version accepts a body as an update of a trainee.
+fn is_accepted(served: &Served, body: &str) -> bool {
+    let body = parse_json(body.as_bytes()).unwrap();
+    let kind = BodyKind {
+        record: Some(RecordKind::Trainee),
+        direction: Some(Direction::Request),
+        purpose: Some(Purpose::Update),
+    };
+    let context = TranslationContext {
+        today: date(2026, 10, 5),
+        lists: Lists::embedded(),
+    };
+    let translation = translate(&body, served, served, &kind, context);
+    translation.problems.is_empty() && translation.lost.is_empty()
 }
 
 #[test]
@@ -541,21 +568,6 @@ fn what_is_written_about_versions_is_shown_as_pages() {
         .page()
         .is(200);
     assert!(page.text.contains("<table>") && page.text.contains("How to check"));
-    let pair = format!("/docs/differences/{oldest}..{newest}");
-    let page = register
-        .request("GET", &pair)
-        .header("Accept", "text/html,*/*;q=0.8")
-        .page()
-        .is(200);
-    assert!(
-        page.text
-            .contains(&format!("<h1>Changes from {oldest} to {newest}</h1>"))
-    );
-    let text = register.request("GET", &pair).page().is(200);
-    assert_eq!(
-        text.header("content-type"),
-        Some("text/markdown; charset=utf-8")
-    );
     // The texts refer to one another as files, and on a page that leads on too.
     let other = register
         .request("GET", &format!("/docs/versions/{newest}.md"))
@@ -606,149 +618,5 @@ fn the_explorer_of_a_version_asks_no_other_host() {
             .request("GET", &format!("/docs/{label}/nothing"))
             .send()
             .error(404, "NotFound");
-    }
-}
-
-/// The names, paths and codes in what is reported of changes.
-fn words<'a>(changes: impl IntoIterator<Item = &'a Change>) -> BTreeSet<String> {
-    let text = serde_json::to_string(&changes.into_iter().collect::<Vec<_>>()).unwrap();
-    let is_part = |c: char| c.is_alphanumeric() || "_./{}-".contains(c);
-    text.split(|c| !is_part(c))
-        .map(|word| word.trim_end_matches('.').to_owned())
-        .collect()
-}
-
-/// Whether a change of a contract is about the form of errors: the schemas that have them, and the
-/// replies with them.
-fn is_about_errors(change: &Change) -> bool {
-    let status = change
-        .of
-        .rsplit(' ')
-        .next()
-        .and_then(|status| status.parse::<u16>().ok());
-    ["Error", "Problem", "BatchResult"]
-        .iter()
-        .any(|schema| change.of.contains(schema))
-        || status.is_some_and(|status| status >= 400)
-}
-
-/// Whether a change concerns the form of errors, or a gate. Some endpoints have no `422` without a
-/// gate.
-fn reports_form_of_errors(change: &Change) -> bool {
-    let is_gate = |rule: &RuleSummary| rule.stage == RuleStage::Gate;
-    let ChangeDetail::Rule(rule) = &change.detail else {
-        return ["errors", "messages"].contains(&change.of.as_str());
-    };
-    match &rule.kind {
-        RuleChangeKind::Added { after: rule } | RuleChangeKind::Dropped { before: rule } => {
-            is_gate(rule)
-        }
-        RuleChangeKind::Replaced { before, after } => is_gate(before) || is_gate(after),
-    }
-}
-
-/// The endpoint that a change adds, removes or deprecates.
-fn changed_endpoint(change: &Change) -> Option<Endpoint> {
-    if let ChangeDetail::Endpoint(of) = &change.detail {
-        Some(of.endpoint)
-    } else {
-        None
-    }
-}
-
-/// The changes of a contract that break a client and that no change of a difference reports.
-fn unreported<'a>(of_contract: &'a [Change], reported: &[Change]) -> Vec<&'a Change> {
-    let words = words(reported);
-    let endpoints: Vec<Endpoint> = reported.iter().filter_map(changed_endpoint).collect();
-    let is_of_endpoint = |change: &Change, endpoint: Endpoint| {
-        change.of.starts_with(endpoint.name())
-            || change.subject().ends_with(&format!(" {}", endpoint.path()))
-    };
-    let is_reported = |change: &&Change| {
-        words.contains(change.subject())
-            || is_about_errors(change) && reported.iter().any(reports_form_of_errors)
-            || endpoints
-                .iter()
-                .any(|endpoint| is_of_endpoint(change, *endpoint))
-    };
-    of_contract
-        .iter()
-        .filter(|change| change.breaking && !is_reported(change))
-        .collect()
-}
-
-#[test]
-fn breaking_contract_change_is_reported_in_difference_and_reverse() {
-    for (from, to) in all()
-        .iter()
-        .flat_map(|from| all().iter().map(move |to| (from, to)))
-    {
-        let pair = format!("from {} to {}", from.version.label, to.version.label);
-        let [before, now] =
-            [from, to].map(|served| Contract::new(served, Lists::embedded()).unwrap());
-        let difference = Difference::between(from, to, Lists::embedded());
-        let of_contract = before.changes_to(&now);
-        assert_eq!(
-            unreported(&of_contract, &difference.changes),
-            Vec::<&Change>::new(),
-            "{pair}"
-        );
-        for change in difference.breaking() {
-            let words = words([change]);
-            let is_in_contract = of_contract.iter().any(|of_contract| {
-                let subject = of_contract.subject();
-                words.contains(subject)
-                    || subject
-                        .split(' ')
-                        .any(|part| part.starts_with('/') && words.contains(part))
-                    || is_about_errors(of_contract) && reports_form_of_errors(change)
-            });
-            assert!(is_in_contract, "{pair}: {change} is in no contract");
-        }
-    }
-}
-
-#[test]
-fn rename_without_a_change_in_the_difference_is_unreported() {
-    let newest = all().iter().last().unwrap();
-    let mut count = 0;
-    for from in all()
-        .iter()
-        .filter(|from| from.version.label != newest.version.label)
-    {
-        let [before, now] =
-            [from, newest].map(|served| Contract::new(served, Lists::embedded()).unwrap());
-        let of_contract = before.changes_to(&now);
-        let difference = Difference::between(from, newest, Lists::embedded());
-        let renamed: BTreeSet<&str> = difference
-            .fields()
-            .filter_map(|change| former_name(&change.kind))
-            .collect();
-        for name in &renamed {
-            let has_name = |change: &&Change| words([*change]).contains(*name);
-            let others: Vec<Change> = difference
-                .changes
-                .iter()
-                .filter(|change| !has_name(change))
-                .cloned()
-                .collect();
-            let unreported = unreported(&of_contract, &others);
-            assert!(
-                unreported.iter().any(|change| change.subject() == *name),
-                "{name} of {}",
-                from.version.label
-            );
-        }
-        count += renamed.len();
-    }
-    assert!(count > 0);
-}
-
-/// The name before a field was renamed.
-fn former_name(kind: &FieldChangeKind) -> Option<&'static str> {
-    if let FieldChangeKind::Renamed { before, .. } = kind {
-        Some(*before)
-    } else {
-        None
     }
 }

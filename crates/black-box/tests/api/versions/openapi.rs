@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::Endpoint;
+use adapter_kit::{ApiVersion, Endpoint};
 use chrono::Utc;
 use domain::fields::value::Date;
 use fixtures::example::AFTERWARDS;
@@ -14,7 +14,7 @@ use version_tools::openapi::examples;
 
 use crate::api::support::contract::Contract;
 use crate::api::support::shown::path_of;
-use crate::api::support::versions::methods;
+use crate::api::support::versions::{method_names, methods};
 use crate::api::support::{Api, Register, Response, every_version};
 
 /// A record of each kind, for paths that name one.
@@ -52,10 +52,17 @@ fn documented(api: &Api<'_>) -> &'static Contract {
     Contract::find(&api.version.label.to_string()).unwrap()
 }
 
-fn place(endpoint: Endpoint, method: &str) -> String {
+/// The place of an operation in the document. `method` is a usual method of the endpoint.
+fn place(version: &ApiVersion, endpoint: Endpoint, method: &str) -> String {
+    let row = version.row(endpoint);
+    let method = if row.method == endpoint.method() {
+        method
+    } else {
+        method_names(row.method)[0]
+    };
     format!(
         "/paths/{}/{}",
-        endpoint.path().replace('/', "~1"),
+        row.path.replace('/', "~1"),
         method.to_lowercase()
     )
 }
@@ -112,16 +119,16 @@ fn every_endpoint_is_described_and_no_other() {
             .endpoints
             .all()
             .flat_map(|endpoint| {
-                methods(endpoint)
+                let row = api.version.row(endpoint);
+                method_names(row.method)
                     .iter()
-                    .map(move |method| (endpoint, method.to_lowercase()))
+                    .map(|method| format!("{} {}", method.to_lowercase(), row.path))
             })
-            .map(|(endpoint, method)| format!("{method} {}", endpoint.path()))
             .collect();
         assert_eq!(described, endpoints);
         for endpoint in api.version.endpoints.all() {
             for method in methods(endpoint) {
-                let operation = in_document(contract, &place(endpoint, method));
+                let operation = in_document(contract, &place(api.version, endpoint, method));
                 let deprecated = api.version.endpoints.deprecation(endpoint).is_some();
                 assert_eq!(
                     operation.get("deprecated").is_some_and(|flag| flag == true),
@@ -204,7 +211,7 @@ fn accepts_every_example_on(today: Date) {
                 assert_eq!(reply.warnings(), Vec::<&str>::new());
                 let schema = format!(
                     "{}/requestBody/content/application~1json",
-                    place(endpoint, method)
+                    place(api.version, endpoint, method)
                 );
                 assert_eq!(
                     in_document(documented(&api), &format!("{schema}/example")),
@@ -229,7 +236,7 @@ fn every_example_of_a_reply_is_of_its_schema() {
         let contract = documented(api);
         for endpoint in api.version.endpoints.all() {
             for method in methods(endpoint) {
-                let place = format!("{}/responses", place(endpoint, method));
+                let place = format!("{}/responses", place(api.version, endpoint, method));
                 for (status, reply) in in_document(contract, &place).as_object().unwrap() {
                     let Some(example) = reply.pointer("/content/application~1json/example") else {
                         continue;
@@ -295,7 +302,7 @@ fn what_the_schema_of_a_request_forbids_is_refused() {
             let method = methods(endpoint)[0];
             let schema = format!(
                 "{}/requestBody/content/application~1json/schema",
-                place(endpoint, method)
+                place(api.version, endpoint, method)
             );
             let (of_record, record) = record_of(contract, endpoint, &schema);
             for field in of_record["properties"].as_object().unwrap().keys() {
@@ -357,257 +364,30 @@ fn every_filter_that_is_described_is_read() {
     });
 }
 
-/// The schema of a request in the document for generated clients, with a body that is valid, and
-/// where the record is in it.
-struct Sendable {
-    method: &'static str,
-    path: String,
-    schema: String,
-    body: Value,
-    record: &'static str,
-    properties: serde_json::Map<String, Value>,
-    required: Vec<String>,
-}
-
-/// Everything that a generated client of the version can send.
-fn sendable(api: &Api<'_>, contract: &Contract) -> Vec<Sendable> {
-    let known = known(api);
-    let of = |endpoint: Endpoint| {
-        let body = example(api, endpoint)?;
-        let method = if methods(endpoint).contains(&"PATCH") {
-            "PATCH"
-        } else {
-            methods(endpoint)[0]
-        };
-        let schema = format!(
-            "{}/requestBody/content/application~1json/schema",
-            place(endpoint, method)
-        );
-        let (of_record, record) = record_of(contract, endpoint, &schema);
-        let required = of_record
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        Some(Sendable {
-            method,
-            path: known.path(endpoint),
-            schema,
-            body,
-            record,
-            properties: of_record["properties"].as_object().unwrap().clone(),
-            required: required
-                .map(|name| name.as_str().unwrap().to_owned())
-                .collect(),
-        })
-    };
-    api.version.endpoints.all().filter_map(of).collect()
-}
-
-/// Values that a schema of the document for generated clients allows: every code, the bounds of
-/// texts, null.
-fn allowed(contract: &Contract, schema: &Value) -> Vec<Value> {
-    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-        return allowed(
-            contract,
-            in_document(contract, reference.trim_start_matches('#')),
-        );
-    }
-    if let Some(codes) = schema.get("enum").and_then(Value::as_array) {
-        return codes.clone();
-    }
-    if let Some(forms) = schema
-        .get("anyOf")
-        .or(schema.get("allOf"))
-        .and_then(Value::as_array)
-    {
-        return forms
-            .iter()
-            .flat_map(|form| allowed(contract, form))
-            .collect();
-    }
-    let types = &schema["type"];
-    let types = types
-        .as_array()
-        .map_or_else(|| vec![types], |types| types.iter().collect());
-    let types = types.into_iter().filter_map(Value::as_str);
-    let text = |length: &str| {
-        schema
-            .get(length)
-            .and_then(Value::as_u64)
-            .map(|count| "x".repeat(count as usize))
-    };
-    let of_type = |name: &str| match name {
-        "null" => vec![Value::Null],
-        "array" => {
-            let items = allowed(contract, &schema["items"]);
-            items.into_iter().map(|item| json!([item])).collect()
-        }
-        "string" if schema.get("format").is_some_and(|format| format == "date") => {
-            vec![json!("2026-09-01")]
-        }
-        "string" if schema.get("pattern").is_some() => vec![json!("2019")],
-        "string" => ["minLength", "maxLength"]
-            .into_iter()
-            .filter_map(text)
-            .map(Value::from)
-            .collect(),
-        _ => Vec::new(),
-    };
-    types.flat_map(of_type).collect()
-}
-
 #[test]
-fn what_a_generated_client_can_send_has_the_right_form() {
-    let mut sent = 0;
-    every_version(|api| {
-        let label = api.version.label.to_string();
-        let (complete, clients) = (documented(api), Contract::for_clients(&label).unwrap());
-        for Sendable {
-            method,
-            path,
-            schema,
-            body,
-            record,
-            properties,
-            ..
-        } in sendable(api, clients)
-        {
-            for (field, of_field) in &properties {
-                for value in allowed(clients, of_field) {
-                    let mut body = body.clone();
-                    body.pointer_mut(record).unwrap()[field] = value.clone();
-                    assert_eq!(
-                        clients.faults(&schema, &body),
-                        Vec::<String>::new(),
-                        "{path} {field} {value}"
-                    );
-                    assert_eq!(
-                        complete.faults(&schema, &body),
-                        Vec::<String>::new(),
-                        "{path} {field} {value}"
-                    );
-                    let reply = api
-                        .request(method, &path)
-                        .json(body)
-                        .header("Prefer", "validate-only")
-                        .send();
-                    let problems = reply
-                        .body
-                        .pointer("/data/0/errors")
-                        .or(reply.body.get("errors"));
-                    let codes = problems
-                        .and_then(Value::as_array)
-                        .into_iter()
-                        .flatten()
-                        .map(|problem| &problem["code"]);
-                    let malformed = ["wrong_type", "unknown_code", "too_long", "unknown_name"];
-                    let codes: Vec<&Value> = codes
-                        .filter(|code| malformed.iter().any(|name| code == name))
-                        .collect();
-                    // Of long lists no code is written out, so any text is of their form.
-                    let is_coded = of_field.to_string().contains("$ref");
-                    assert!(
-                        codes.is_empty() || !is_coded,
-                        "{path} {field} {value}: {:#}",
-                        reply.body
-                    );
-                    sent += 1;
-                }
-            }
-        }
-    });
-    assert!(sent > 500, "{sent}");
-}
-
-#[test]
-fn what_a_generated_client_must_send_is_demanded() {
-    let mut missed = 0;
-    every_version(|api| {
-        let clients = Contract::for_clients(&api.version.label.to_string()).unwrap();
-        for Sendable {
-            method,
-            path,
-            schema,
-            body,
-            record,
-            required,
-            ..
-        } in sendable(api, clients)
-        {
-            for field in required {
-                let mut body = body.clone();
-                body.pointer_mut(record)
-                    .unwrap()
-                    .as_object_mut()
-                    .unwrap()
-                    .remove(&field);
-                assert!(!clients.faults(&schema, &body).is_empty(), "{path} {field}");
-                let reply = api
-                    .request(method, &path)
-                    .json(body)
-                    .header("Prefer", "validate-only")
-                    .send();
-                let of_item = reply.body.pointer("/data/0/status").and_then(Value::as_u64);
-                assert_eq!(
-                    of_item.unwrap_or_else(|| reply.status.into()),
-                    422,
-                    "{path} {field}: {:#}",
-                    reply.body
-                );
-                missed += 1;
-            }
-        }
-    });
-    assert!(missed > 60, "{missed}");
-}
-
-#[test]
-fn documents_for_clients_say_each_thing_once() {
+fn document_in_openapi_3_0_has_no_schema_of_3_1() {
+    let register = Register::start();
     for served in versions::all().iter() {
-        let register = Register::start();
-        let label = served.version.label.to_string();
-        let [client, earlier] = ["openapi-client.json", "openapi-3.0.json"].map(|name| {
-            register
-                .request("GET", &format!("/api/{label}/{name}"))
-                .send()
-                .is(200)
-                .body
-        });
-        assert_eq!(client["openapi"], "3.1.0");
-        assert_eq!(earlier["openapi"], "3.0.3");
-        let schemas = |document: &Value| -> BTreeSet<String> {
-            document["components"]["schemas"]
-                .as_object()
-                .unwrap()
-                .keys()
-                .cloned()
-                .collect()
-        };
-        assert!(schemas(&client).is_subset(&schemas(&earlier)));
-        let mut lists = BTreeSet::new();
-        for (name, schema) in client["components"]["schemas"].as_object().unwrap() {
-            let Some(codes) = schema.get("enum") else {
-                continue;
-            };
-            assert!(
-                lists.insert(codes.to_string()),
-                "{name} has the codes of another enumeration"
-            );
+        let path = format!("/api/{}/openapi-3.0.json", served.version.label);
+        let document = register.request("GET", &path).send().is(200).body;
+        assert_eq!(document["openapi"], "3.0.3");
+        let text = document.to_string();
+        for word in ["\"type\":[", "\"type\":\"null\"", "\"allOf\"", "\"const\""] {
+            assert!(!text.contains(word), "{path} contains {word}");
         }
-        for name in ["StudyMode", "TrainingRoute", "WithdrawalReason"] {
-            assert!(
-                client["components"]["schemas"][name]["description"].is_string(),
-                "{name}"
-            );
-        }
-        let identifier =
-            &client["components"]["schemas"]["Trainee"]["properties"]["trainee_id"]["type"];
-        assert_eq!(identifier, "string");
-        let text = earlier.to_string();
-        assert!(
-            !text.contains("\"type\":[") && !text.contains("\"type\":\"null\""),
-            "types of 3.1 in 3.0"
-        );
+    }
+}
+
+#[test]
+fn former_address_of_client_document_redirects_to_the_document() {
+    let register = Register::start();
+    for served in versions::all().iter() {
+        let label = served.version.label;
+        let reply = register
+            .request("GET", &format!("/api/{label}/openapi-client.json"))
+            .page()
+            .is(308);
+        let document = format!("/api/{label}/openapi.json");
+        assert_eq!(reply.header("location"), Some(document.as_str()));
     }
 }

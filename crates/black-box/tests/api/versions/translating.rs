@@ -469,8 +469,8 @@ fn translations_over_their_limit_are_rejected_while_the_api_works() {
     assert_eq!(refused.header("retry-after"), Some("1"));
     let form = developer
         .0
-        .request("POST", "/docs/migrate")
-        .bytes("from=v2025.0&to=v2026.1&body=%7B%7D")
+        .request("POST", "/docs/move/v2025.0/v2026.1")
+        .bytes("body=%7B%7D")
         .page();
     assert_eq!(form.is(503).header("retry-after"), Some("1"));
     developer.0.api(version("v2026.1")).get("/info").is(200);

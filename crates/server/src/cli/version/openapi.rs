@@ -7,36 +7,33 @@ use http_kit::paths::OpenApiDocument;
 
 use super::{CommandError, served};
 use crate::cli::output;
-use crate::contracts::ContractError;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenApi {
     /// API version
     #[arg(value_name = "VERSION")]
     version: String,
-    /// Kind of document
-    #[arg(long, env = "REGISTER_VERSION_OPENAPI_FORM", value_enum, default_value_t = Form::Complete)]
+    /// Version of OpenAPI
+    #[arg(long, env = "REGISTER_VERSION_OPENAPI_FORM", value_enum, default_value_t = Form::Version31)]
     form: Form,
 }
 
-/// The kinds of OpenAPI documents.
+/// The versions of OpenAPI.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Form {
-    /// Complete document in OpenAPI 3.1
-    Complete,
-    /// OpenAPI 3.1 document for client generators
-    Client,
-    /// OpenAPI 3.0 document for client generators
-    #[value(name = "client-3.0")]
-    Client30,
+    /// OpenAPI 3.1
+    #[value(name = "3.1")]
+    Version31,
+    /// OpenAPI 3.0, with one form of each value, for client generators
+    #[value(name = "3.0")]
+    Version30,
 }
 
 impl From<Form> for OpenApiDocument {
     fn from(form: Form) -> Self {
         match form {
-            Form::Complete => Self::Complete,
-            Form::Client => Self::Client,
-            Form::Client30 => Self::Client30,
+            Form::Version31 => Self::Version31,
+            Form::Version30 => Self::Version30,
         }
     }
 }
@@ -44,6 +41,6 @@ impl From<Form> for OpenApiDocument {
 impl OpenApi {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let text = openapi::written(served(&self.version)?, self.form.into(), Lists::embedded());
-        output::text(text.map_err(ContractError::Unwritable)?)
+        output::text(text.map_err(CommandError::OpenApi)?)
     }
 }

@@ -20,7 +20,7 @@ fn send_rubbish(server: &Watched, number: u32) {
         format!("/api/v{number}/trainees"),
         format!("/docs/Person-{number}"),
         format!("/docs/versions/v{number}"),
-        format!("/docs/differences/{number}..Person"),
+        format!("/docs/move/{number}/Person"),
         format!("/%50erson%0A{number}\""),
         format!("http://person-{number}/docs"),
         "/api/versions".to_owned(),

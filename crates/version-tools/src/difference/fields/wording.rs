@@ -2,65 +2,111 @@
 
 use adapter_kit::body_kind::Direction;
 use adapter_kit::version::ApiVersion;
-use serde_json::{Value, json};
+use domain::Kind;
 
-use super::{FieldChange, FieldChangeKind};
-use crate::difference::{Change, ChangeDetail, Effect, at_path};
+use super::{Described, FieldChange, FieldChangeKind, FieldUse, Rewriting};
+use crate::difference::{Change, ChangeDetail, Effect};
+use crate::documents::listed;
 
-/// Describes a change. `refuses` returns whether the target version refuses a name of another
-/// version.
-pub(super) fn describe(
-    change: FieldChange,
-    to: &ApiVersion,
-    refuses: impl Fn(&str) -> bool,
-) -> Change {
-    let of = if change.nested {
-        format!("nested {}", change.record)
-    } else {
-        change.record.to_owned()
-    };
-    let (effect, summary, advice) = match change.direction {
-        Direction::Request => request(&change, to, refuses),
-        Direction::Reply => response(&change, to),
-    };
-    let example = example(change.kind);
-    let change = Change::new(effect, ChangeDetail::Field(change), of, summary, advice);
-    match example {
-        Some((before, after)) => change.with_example(&before, &after),
-        None => change,
+/// Returns the effect of a change in one body. `refuses` returns whether the target version refuses
+/// a name of another version.
+pub(super) fn effect(change: &FieldChange, refuses: impl Fn(&str) -> bool) -> Effect {
+    let is_sent = change.is_in(Direction::Request);
+    if let Some(rewriting) = change.rewriting.as_ref().filter(|_| is_sent) {
+        let is_refused = rewriting.before.names.iter().any(|name| refuses(name));
+        return match (is_refused, rewriting.has_other_names()) {
+            (true, _) => Effect::Refused,
+            (false, true) => Effect::RecordedDifferently,
+            (false, false) => rewriting.effect,
+        };
+    }
+    match change.kind {
+        FieldChangeKind::Added { .. } => Effect::NewlyPossible,
+        FieldChangeKind::AlwaysShown { .. } => Effect::WorthKnowing,
+        FieldChangeKind::Renamed { before, .. }
+        | FieldChangeKind::Joined { before, .. }
+        | FieldChangeKind::Split { before, .. }
+            if is_sent && refuses(before) =>
+        {
+            Effect::Refused
+        }
+        FieldChangeKind::Rejoined { refused: true, .. } if is_sent => Effect::Refused,
+        FieldChangeKind::Removed { .. }
+        | FieldChangeKind::Renamed { .. }
+        | FieldChangeKind::Redefined { .. }
+        | FieldChangeKind::Rewritten { .. }
+        | FieldChangeKind::Joined { .. }
+        | FieldChangeKind::Split { .. }
+        | FieldChangeKind::Rejoined { .. }
+        | FieldChangeKind::LeftOutWhenUnset { .. } => {
+            if is_sent {
+                Effect::RecordedDifferently
+            } else {
+                Effect::ReadDifferently
+            }
+        }
     }
 }
 
-/// Returns JSON before and after the change of a field that became a part of a joined text, or that
-/// was one; `None` for other changes.
-fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
-    let value = |path: &str| at_path(path, json!("VALUE"));
-    let text = |index: usize, separator: &str| {
-        // A joined text has at least two parts.
-        let last = index.max(1);
-        let parts = (0..=last).map(|part| if part == index { "VALUE" } else { "..." });
-        parts.collect::<Vec<_>>().join(separator)
-    };
-    Some(match kind {
-        FieldChangeKind::Joined {
-            before,
-            after,
-            separator,
-            index,
-        } => (value(before), at_path(after, json!(text(index, separator)))),
-        FieldChangeKind::Split {
-            before,
-            after,
-            separator,
-            index,
-        } => (at_path(before, json!(text(index, separator))), value(after)),
-        FieldChangeKind::Added { .. }
-        | FieldChangeKind::Removed { .. }
-        | FieldChangeKind::Renamed { .. }
-        | FieldChangeKind::Rejoined { .. }
-        | FieldChangeKind::LeftOutWhenUnset { .. }
-        | FieldChangeKind::AlwaysShown { .. } => return None,
-    })
+/// Returns the names before and after the change of a field that became a part of a joined text, or
+/// that was one; `None` for other changes.
+pub(super) fn joined_names(kind: FieldChangeKind) -> Option<[&'static str; 2]> {
+    if let FieldChangeKind::Joined { before, after, .. }
+    | FieldChangeKind::Split { before, after, .. } = kind
+    {
+        Some([before, after])
+    } else {
+        None
+    }
+}
+
+/// Returns the values of a type, in words.
+pub(super) const fn type_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Text => "text",
+        Kind::Integer => "a whole number",
+        Kind::Boolean => "true or false",
+        Kind::Date => "a date",
+        Kind::Timestamp => "a time",
+        Kind::Year => "a year",
+        Kind::TextList => "a list of texts",
+        Kind::Document => "an object",
+        Kind::Uuid => "a UUID",
+        Kind::Records => "a list of records",
+    }
+}
+
+/// Describes a change.
+pub(super) fn describe(described: Described, to: &ApiVersion) -> Change {
+    let Described {
+        change,
+        effect,
+        example,
+    } = described;
+    let (summary, advice) = words(&change, effect, to);
+    let of = uses(&change.uses);
+    Change::new(effect, ChangeDetail::Field(change), of, summary, advice).with_example(example)
+}
+
+/// Returns the bodies with a field, such as `trainee requests and responses`.
+fn uses(all: &[FieldUse]) -> String {
+    let mut records: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in all {
+        let nested = if one.nested { "nested " } else { "" };
+        let record = format!("{nested}{}", one.record);
+        let body = match one.direction {
+            Direction::Request => "requests",
+            Direction::Reply => "responses",
+        };
+        match records.iter_mut().find(|(known, _)| *known == record) {
+            Some((_, bodies)) => bodies.push(body),
+            None => records.push((record, vec![body])),
+        }
+    }
+    let words = records
+        .iter()
+        .map(|(record, bodies)| format!("{record} {}", bodies.join(" and ")));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Describes the position of a part in a joined text. `index` counts from 0.
@@ -71,53 +117,123 @@ fn place(index: usize, separator: &str, text: &str) -> String {
     )
 }
 
-/// Returns the beginning of a sentence about a joined text with the names `before` and `after`.
-fn joins(before: &str, after: &str) -> String {
-    if before == after {
-        format!("`{after}` joins")
-    } else {
-        format!("`{before}` is renamed to `{after}` and joins")
+/// Describes a change of the form, without a final full stop.
+fn rewritten(rewriting: &Rewriting) -> String {
+    let Rewriting { before, after, .. } = rewriting;
+    let [old, new] = [before, after].map(|members| listed(members.names.iter().copied()));
+    let is = if before.names.len() > 1 { "are" } else { "is" };
+    let renamed = match (before.names.len(), after.names.len()) {
+        _ if !rewriting.has_other_names() => format!("{old} {is}"),
+        (1, 1) => format!("{old} is renamed to {new} and"),
+        (1, _) => format!("{old} is split into {new}, and"),
+        (_, 1) => format!("{old} are merged into {new}, which is"),
+        _ => format!("{old} are replaced by {new}, which are"),
+    };
+    match (&before.form, &after.form) {
+        (Some(before), Some(after)) => format!("{renamed} written {after} instead of {before}"),
+        (_, Some(after)) => format!("{renamed} written {after}"),
+        (Some(before), None) => format!("{renamed} no longer written {before}"),
+        (None, None) => format!("{renamed} written differently"),
     }
 }
 
-fn request(
-    change: &FieldChange,
-    to: &ApiVersion,
-    refuses: impl Fn(&str) -> bool,
-) -> (Effect, String, String) {
+/// Returns the new members and their form as the object of a sentence, without a final full stop.
+fn as_written(rewriting: &Rewriting) -> String {
+    let after = &rewriting.after;
+    let names = listed(after.names.iter().copied());
+    let mut form = match &after.form {
+        Some(form) => format!("{names} {form}"),
+        None => format!("{names} as in the example"),
+    };
+    for note in &after.notes {
+        form.push_str(". ");
+        form.push_str(note.trim_end_matches('.'));
+    }
+    form
+}
+
+/// Returns a summary and advice.
+fn words(change: &FieldChange, effect: Effect, to: &ApiVersion) -> (String, String) {
     let meaning = to.vocabulary.apply(change.meaning);
-    let to = to.label;
+    let is_read = change.is_in(Direction::Reply);
+    let (act, do_act, acting) = match (change.is_in(Direction::Request), is_read) {
+        (true, true) => ("send and read", "Send and read", "sending and reading"),
+        (true, false) => ("send", "Send", "sending"),
+        (false, _) => ("read", "Read", "reading"),
+    };
+    if let Some(rewriting) = &change.rewriting {
+        let accepts_old = effect == Effect::WorthKnowing && !is_read;
+        let also = if accepts_old {
+            " The earlier form is also accepted."
+        } else {
+            ""
+        };
+        return (
+            format!("{}.", rewritten(rewriting)),
+            format!("{do_act} {}.{also}", as_written(rewriting)),
+        );
+    }
     match change.kind {
-        FieldChangeKind::Renamed { before, after } if refuses(before) => (
-            Effect::Refused,
-            format!("In requests, `{before}` is renamed to `{after}`."),
-            format!("Send `{after}` instead of `{before}`. The name `{before}` is refused."),
-        ),
-        FieldChangeKind::Renamed { before, after } => (
-            Effect::RecordedDifferently,
-            format!("In requests, `{before}` is renamed to `{after}`."),
-            format!("Send `{after}` instead of `{before}`. `{before}` no longer sets this field."),
-        ),
+        FieldChangeKind::Rewritten { before, after }
+        | FieldChangeKind::Renamed { before, after } => {
+            let old_name = match effect {
+                Effect::Refused => format!(" Requests with `{before}` are refused."),
+                Effect::RecordedDifferently => {
+                    format!(" In requests, `{before}` no longer sets this field.")
+                }
+                Effect::ReadDifferently | Effect::WorthKnowing | Effect::NewlyPossible => {
+                    String::new()
+                }
+            };
+            (
+                format!("`{before}` is renamed to `{after}`."),
+                format!("{do_act} `{after}`.{old_name}"),
+            )
+        }
         FieldChangeKind::Removed {
             name,
             same_value: Some(other),
         } => (
-            Effect::RecordedDifferently,
-            format!("Requests no longer have `{name}`."),
-            format!("Send `{other}` instead of `{name}`."),
+            format!("`{name}` is removed. `{other}` has the same value."),
+            format!("{do_act} `{other}` instead of `{name}`."),
         ),
         FieldChangeKind::Removed {
             name,
             same_value: None,
         } => (
-            Effect::RecordedDifferently,
-            format!("Requests no longer have `{name}`. {meaning}"),
-            format!("Stop sending `{name}`. {to} does not store it."),
+            format!("`{name}` is removed. {meaning}"),
+            if is_read {
+                let to = to.label;
+                format!("Stop {acting} `{name}`. No single field in {to} replaces it.")
+            } else {
+                format!("Stop {acting} `{name}`. {} does not store it.", to.label)
+            },
         ),
-        FieldChangeKind::Added { name, .. } => (
-            Effect::NewlyPossible,
-            format!("Requests can have `{name}`. {meaning}"),
-            format!("You can send `{name}`."),
+        FieldChangeKind::Added {
+            name,
+            same_value: Some(other),
+        } => (
+            format!("`{name}` is new, with the value of `{other}`."),
+            format!("You can {act} `{name}`."),
+        ),
+        FieldChangeKind::Added {
+            name,
+            same_value: None,
+        } => (
+            format!("`{name}` is new. {meaning}"),
+            format!("You can {act} `{name}`."),
+        ),
+        FieldChangeKind::Redefined {
+            name,
+            meaning_before,
+            type_before,
+            type_after,
+        } => (
+            format!(
+                "`{name}` keeps its name, but not its value. Before ({type_before}): {} Now ({type_after}): {meaning}",
+                to.vocabulary.apply(meaning_before)
+            ),
+            format!("{do_act} `{name}` in its new form."),
         ),
         FieldChangeKind::Joined {
             before,
@@ -125,16 +241,8 @@ fn request(
             separator,
             index,
         } => (
-            if refuses(before) {
-                Effect::Refused
-            } else {
-                Effect::RecordedDifferently
-            },
-            format!(
-                "In requests, `{before}` is {}.",
-                place(index, separator, after)
-            ),
-            format!("Send `{after}` instead of `{before}`."),
+            format!("`{before}` is {}.", place(index, separator, after)),
+            format!("{do_act} `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Split {
             before,
@@ -142,127 +250,26 @@ fn request(
             separator,
             index,
         } => (
-            if refuses(before) {
-                Effect::Refused
+            format!("`{after}` was {}.", place(index, separator, before)),
+            format!("{do_act} `{after}` instead of `{before}`."),
+        ),
+        FieldChangeKind::Rejoined { before, after, .. } => {
+            let joins = if before == after {
+                format!("`{after}` joins")
             } else {
-                Effect::RecordedDifferently
-            },
-            format!(
-                "In requests, `{after}` was {}.",
-                place(index, separator, before)
-            ),
-            format!("Send `{after}` instead of `{before}`."),
-        ),
-        FieldChangeKind::Rejoined {
-            before,
-            after,
-            refused,
-        } => (
-            if refused {
-                Effect::Refused
-            } else {
-                Effect::RecordedDifferently
-            },
-            format!(
-                "In requests, {} its parts differently.",
-                joins(before, after)
-            ),
-            format!("Send `{after}` as described in the OpenAPI document."),
-        ),
-        // A request can always omit a field.
-        FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => (
-            Effect::WorthKnowing,
-            format!("Requests can omit `{name}`."),
-            "You do not need to do anything.".to_owned(),
-        ),
-    }
-}
-
-fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
-    let meaning = to.vocabulary.apply(change.meaning);
-    let to = to.label;
-    match change.kind {
-        FieldChangeKind::Renamed { before, after } => (
-            Effect::ReadDifferently,
-            format!("In responses, `{before}` is renamed to `{after}`."),
-            format!("Read `{after}` instead of `{before}`."),
-        ),
-        FieldChangeKind::Joined {
-            before,
-            after,
-            separator,
-            index,
-        } => (
-            Effect::ReadDifferently,
-            format!(
-                "In responses, `{before}` is {}.",
-                place(index, separator, after)
-            ),
-            format!("Read `{after}` instead of `{before}`."),
-        ),
-        FieldChangeKind::Split {
-            before,
-            after,
-            separator,
-            index,
-        } => (
-            Effect::ReadDifferently,
-            format!(
-                "In responses, `{after}` was {}.",
-                place(index, separator, before)
-            ),
-            format!("Read `{after}` instead of `{before}`."),
-        ),
-        FieldChangeKind::Rejoined { before, after, .. } => (
-            Effect::ReadDifferently,
-            format!(
-                "In responses, {} its parts differently.",
-                joins(before, after)
-            ),
-            format!("Read `{after}` as described in the OpenAPI document."),
-        ),
-        FieldChangeKind::Removed {
-            name,
-            same_value: Some(other),
-        } => (
-            Effect::ReadDifferently,
-            format!("Responses no longer have `{name}`, a copy of `{other}`."),
-            format!("Stop reading `{name}`; read `{other}` instead."),
-        ),
-        FieldChangeKind::Removed {
-            name,
-            same_value: None,
-        } => (
-            Effect::ReadDifferently,
-            format!("Responses no longer have `{name}`. {meaning}"),
-            format!("Stop reading `{name}`. No single field in {to} replaces it."),
-        ),
-        FieldChangeKind::Added {
-            name,
-            same_value: Some(other),
-        } => (
-            Effect::NewlyPossible,
-            format!("Responses have `{name}`, with the value of `{other}`."),
-            format!(
-                "You can read `{name}`, or continue to read `{other}` if responses still have it."
-            ),
-        ),
-        FieldChangeKind::Added {
-            name,
-            same_value: None,
-        } => (
-            Effect::NewlyPossible,
-            format!("Responses have `{name}`. {meaning}"),
-            format!("You can read `{name}`."),
-        ),
+                format!("`{before}` is renamed to `{after}` and joins")
+            };
+            (
+                format!("{joins} its parts differently."),
+                format!("{do_act} `{after}` as described in the OpenAPI document."),
+            )
+        }
         FieldChangeKind::LeftOutWhenUnset { name } => (
-            Effect::ReadDifferently,
-            format!("Responses omit `{name}` if it has no value."),
+            format!("`{name}` is omitted if it has no value."),
             format!("Treat a missing `{name}` as null."),
         ),
         FieldChangeKind::AlwaysShown { name } => (
-            Effect::WorthKnowing,
-            format!("Responses include `{name}` even if it has no value."),
+            format!("`{name}` is present even if it has no value."),
             format!("Treat null in `{name}` as no value."),
         ),
     }

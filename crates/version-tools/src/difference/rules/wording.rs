@@ -1,22 +1,41 @@
 //! Descriptions of changed rules: the change, its effect on a client, and advice.
 
 use adapter_kit::label::Label;
-use domain::ended_codes::value_in_place;
+use adapter_kit::version::ApiVersion;
+use domain::ended_codes::refused_values;
 
 use super::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
 use crate::demand::{only_adds_exception, with_subject};
-use crate::difference::{Change, ChangeDetail, Effect};
+use crate::difference::examples::at_path;
+use crate::difference::{Change, ChangeDetail, Effect, Example};
 use crate::documents::listed;
 
 /// Describes a change.
-pub(super) fn describe(change: RuleChange, from: Label, to: Label) -> Change {
+pub(super) fn describe(change: RuleChange, from: &ApiVersion, to: &ApiVersion) -> Change {
+    let (before, after) = (from.label, to.label);
     let (effect, summary, advice) = match &change.kind {
-        RuleChangeKind::Added { after } => added(after, to),
-        RuleChangeKind::Dropped { before } => dropped(before, from, to),
-        RuleChangeKind::Replaced { before, after } => replaced(before, after, from, to),
+        RuleChangeKind::Added { after: rule } => added(rule, after),
+        RuleChangeKind::Dropped { before: rule } => dropped(rule, before, after),
+        RuleChangeKind::Replaced {
+            before: old,
+            after: new,
+        } => replaced(old, new, before, after),
     };
+    let example = example(&change, from, to);
     let of = change.record;
-    Change::new(effect, ChangeDetail::Rule(change), of, summary, advice)
+    Change::new(effect, ChangeDetail::Rule(change), of, summary, advice).with_example(example)
+}
+
+/// Returns a value that the rule of the target version refuses and the value to send instead.
+fn example(change: &RuleChange, from: &ApiVersion, to: &ApiVersion) -> Option<Example> {
+    let (RuleChangeKind::Added { after } | RuleChangeKind::Replaced { after, .. }) = &change.kind
+    else {
+        return None;
+    };
+    let (field, [refused, instead]) = refused_values(after.name)?.example?;
+    let before = at_path(from.inputs.trainee.name_of(field)?, refused.into());
+    let after = at_path(to.inputs.trainee.name_of(field)?, instead.into());
+    Some(Example::new(&before, &after))
 }
 
 /// Returns the effect of a new rule, a summary and advice.
@@ -122,7 +141,10 @@ fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
 
 /// Returns advice about a check, with the other fields that the rule reads.
 fn check(rule: &RuleSummary) -> String {
-    let checked = value_in_place(rule.name).unwrap_or("Send only values that follow this rule.");
+    let checked = refused_values(rule.name)
+        .map_or("Send only values that follow this rule.", |values| {
+            values.advice
+        });
     match rule.reads.get(1..) {
         Some(others) if !others.is_empty() => format!(
             "{checked} The rule also reads {}.",

@@ -26,7 +26,7 @@ pub(super) fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Optio
 pub(super) fn endpoint(version: &ApiVersion, kind: BodyKind) -> Option<Endpoint> {
     let record = kind.record.unwrap_or(RecordKind::Trainee);
     version.endpoints.all().find(|endpoint| {
-        endpoint.row().request.is_some_and(|request| {
+        version.row(*endpoint).request.is_some_and(|request| {
             request.record == record
                 && request.batch_of.is_none()
                 && (kind.purpose.is_none() || request.purpose == kind.purpose)

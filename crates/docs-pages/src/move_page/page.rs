@@ -1,48 +1,38 @@
-//! `/docs/move/FROM/TO`: everything that a client needs to move from one served version to another,
-//! on one page, with a form that translates a body.
+//! The page: the difference between two versions by section, the steps, and the form.
 
 use adapter_kit::{Label, Served, Status, Versions};
 use askama::Template;
+use domain::Lists;
+use gateway::state::GatewayState;
 use http_kit::paths;
 use http_kit::responses::page::day;
-
-mod guide;
-mod steps;
+use version_tools::Difference;
+use version_tools::difference::{Change, ChangeDetail, Section};
 
 use super::form::{Choice, Form, FormField};
-use super::outcome::{CodesHelp, Outcome, Remedy};
-use super::{FormPage, example};
+use super::outcome::Outcome;
+use super::steps::{Step, steps};
+use super::{MovePair, example};
 use crate::documents::Link;
-use crate::page_location::{DocsLocation, html};
-use guide::Guide;
-use steps::{Step, steps};
+use crate::markdown::inline_html;
+use crate::page_location::{DocsLocation, SettingsLink, html};
 
-/// A move from one served version to another.
+/// The parts of the state that the page needs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MovePair {
-    pub(super) from: &'static Served,
-    pub(super) to: &'static Served,
+pub(super) struct PageContext {
+    pub(super) versions: &'static Versions,
+    lists: &'static Lists,
+    /// The page with the readiness of the reader's organisation, if this listener serves it.
+    readiness: Option<&'static str>,
 }
 
-impl MovePair {
-    /// Returns the pair with these labels; `None` if a label is not served or both are the same.
-    pub(super) fn find(from: Label, to: Label, versions: &'static Versions) -> Option<Self> {
-        let pair = Self {
-            from: versions.find(from)?,
-            to: versions.find(to)?,
-        };
-        (from != to).then_some(pair)
-    }
-
-    /// Returns the address of the page.
-    pub(super) fn address(self) -> String {
-        paths::move_page(self.from.version.label, self.to.version.label)
-    }
-
-    /// Selects both versions in a form.
-    pub(super) fn select_in(self, form: &mut Form) {
-        form.set(FormField::From, self.from.label.clone());
-        form.set(FormField::To, self.to.label.clone());
+impl PageContext {
+    pub(super) fn new(state: &GatewayState, settings: SettingsLink) -> Self {
+        Self {
+            versions: state.versions,
+            lists: state.lists,
+            readiness: settings.readiness(),
+        }
     }
 }
 
@@ -59,15 +49,33 @@ struct MovePage {
     states: [VersionState; 2],
     /// Whether the target version is available only in the sandbox.
     is_sandbox_only: bool,
-    guide: Guide,
+    /// The number of changes and of breaking changes, in a sentence.
+    counted: String,
+    sections: Vec<ShownSection>,
     steps: Vec<Step>,
     form: Form,
     kinds: Vec<Choice>,
     outcome: Option<Outcome>,
-    /// The version of the example in the form.
-    example_of: Option<Label>,
-    differences: String,
+    /// Whether the body in the form is an example.
+    is_example: bool,
     release_notes: [Link; 2],
+}
+
+/// The changes of a section.
+struct ShownSection {
+    anchor: String,
+    title: &'static str,
+    meaning: &'static str,
+    /// Whether the changes break nothing, so that the section is closed at first.
+    is_optional: bool,
+    changes: Vec<ShownChange>,
+}
+
+/// A change, as HTML.
+struct ShownChange {
+    subject: String,
+    summary: String,
+    advice: String,
 }
 
 /// The dates and the state of a version.
@@ -101,17 +109,17 @@ impl VersionState {
 pub(super) fn with_example(
     pair: MovePair,
     mut form: Form,
-    page: FormPage,
+    context: PageContext,
 ) -> Result<String, askama::Error> {
     let example = form
         .body_kind()
-        .and_then(|kind| example::body(pair.from.version, kind, page.lists));
+        .and_then(|kind| example::body(pair.from.version, kind, context.lists));
     if let Some(example) = &example {
-        form.set(FormField::Body, format!("{example:#}"));
+        form.set_body(format!("{example:#}"));
     }
     html(&MovePage {
-        example_of: example.map(|_| pair.from.version.label),
-        ..MovePage::new(pair, form, None, page)
+        is_example: example.is_some(),
+        ..MovePage::new(pair, form, None, context)
     })
 }
 
@@ -120,23 +128,24 @@ pub(super) fn with_outcome(
     pair: MovePair,
     form: Form,
     outcome: Option<Outcome>,
-    page: FormPage,
+    context: PageContext,
 ) -> Result<String, askama::Error> {
-    html(&MovePage::new(pair, form, outcome, page))
+    html(&MovePage::new(pair, form, outcome, context))
 }
 
 impl MovePage {
-    fn new(pair: MovePair, form: Form, mut outcome: Option<Outcome>, page: FormPage) -> Self {
+    fn new(pair: MovePair, form: Form, mut outcome: Option<Outcome>, context: PageContext) -> Self {
         let MovePair { from, to } = pair;
-        let guide = Guide::new(from, to, page.lists);
+        let difference = Difference::between(from, to, context.lists);
         if let Some(outcome) = &mut outcome {
-            guide.explain(outcome);
+            explain(outcome, &difference);
         }
-        let versions = page.versions;
+        let versions = context.versions;
         let is_newest = versions
             .newest()
             .is_some_and(|newest| newest.version.label == to.version.label);
-        let readiness = page.readiness.filter(|_| is_newest);
+        let readiness = context.readiness.filter(|_| is_newest);
+        let sections = difference.sections();
         Self {
             place: DocsLocation::Move,
             from: from.version.label,
@@ -145,13 +154,16 @@ impl MovePage {
             others: other_pairs(pair, versions),
             states: [VersionState::new(from), VersionState::new(to)],
             is_sandbox_only: to.version.publication.status == Status::SandboxOnly,
-            steps: steps(&guide, is_newest, readiness, outcome.as_ref()),
-            guide,
-            kinds: form.kinds(Some(from.version)),
+            counted: difference.counted(),
+            steps: steps(&difference, is_newest, readiness, outcome.as_ref()),
+            sections: sections
+                .iter()
+                .map(|(section, changes)| ShownSection::new(*section, changes))
+                .collect(),
+            kinds: form.kinds(from.version),
             form,
             outcome,
-            example_of: None,
-            differences: paths::differences(from.version.label, to.version.label),
+            is_example: false,
             release_notes: [from, to].map(|served| Link {
                 words: format!("Release notes for {}", served.label),
                 address: paths::release_notes(served.version.label),
@@ -182,6 +194,50 @@ impl MovePage {
     }
 }
 
+impl ShownSection {
+    fn new(section: Section, changes: &[&Change]) -> Self {
+        let shown = |change: &&Change| ShownChange {
+            subject: change.of.clone(),
+            summary: inline_html(&change.summary_with_example()),
+            advice: inline_html(&change.advice),
+        };
+        Self {
+            anchor: section.anchor(),
+            title: section.title(),
+            meaning: section.meaning(),
+            is_optional: section == Section::Optional,
+            changes: changes.iter().map(shown).collect(),
+        }
+    }
+}
+
+/// Explains the problems of a body by the stricter rules: beside each problem the rules about its
+/// field, and separately the rules that depend on such a field. Those can refuse the body after the
+/// problem is fixed.
+fn explain(outcome: &mut Outcome, difference: &Difference) {
+    let mut rules: Vec<(&'static str, &[&'static str], String)> = Vec::new();
+    for change in difference.breaking() {
+        if let ChangeDetail::Rule(rule) = &change.detail
+            && let Some((subject, others)) = rule.reads().split_first()
+        {
+            let words = format!("{} {}", change.summary_with_example(), change.advice);
+            rules.push((subject, others, inline_html(&words)));
+        }
+    }
+    let problems = &mut outcome.problems.rows;
+    for problem in problems.iter_mut() {
+        let about = rules
+            .iter()
+            .filter(|(subject, ..)| *subject == problem.field);
+        problem.rules = about.map(|(.., words)| words.clone()).collect();
+    }
+    let has_problem = |field: &str| problems.iter().any(|problem| problem.field == field);
+    let pending = rules.into_iter().filter(|(subject, others, _)| {
+        !has_problem(subject) && others.iter().any(|other| has_problem(other))
+    });
+    outcome.pending_rules = pending.map(|(.., words)| words).collect();
+}
+
 /// Returns links to the other pairs with one of the two versions.
 fn other_pairs(pair: MovePair, versions: &Versions) -> Vec<Link> {
     let (from, to) = (pair.from.version.label, pair.to.version.label);
@@ -200,18 +256,4 @@ fn other_pairs(pair: MovePair, versions: &Versions) -> Vec<Link> {
         }
     }
     links
-}
-
-/// Returns the pairs of served versions that a reader of a page about `label` may need: from each
-/// older version to `label`, and from `label` to each newer version.
-pub(crate) fn pairs_about(label: Label, versions: &Versions) -> Vec<(Label, Label)> {
-    let others = versions.iter().map(|served| served.version.label);
-    let pair = |other: Label| {
-        if other < label {
-            (other, label)
-        } else {
-            (label, other)
-        }
-    };
-    others.filter(|other| *other != label).map(pair).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::read::JsonTree;
 use adapter_kit::wire::WireNested;
-use adapter_kit::{ApiVersion, Label, Served, Versions, read};
+use adapter_kit::{ApiVersion, read};
 use domain::for_each_nested;
 use domain::values::text::is_absent;
 use version_tools::translate::BodyKind;
@@ -101,6 +101,11 @@ static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
     choices
 });
 
+/// Whether a value is in the list of kinds.
+pub(super) fn is_kind(value: &str) -> bool {
+    KINDS.iter().any(|choice| choice.value == value)
+}
+
 /// The kind of body of requests for a record.
 const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
     BodyKind {
@@ -113,10 +118,6 @@ const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
 /// A field of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FormField {
-    /// The source version.
-    From,
-    /// The target version.
-    To,
     /// The kind of body.
     Kind,
     /// The body.
@@ -124,13 +125,11 @@ pub(super) enum FormField {
 }
 
 impl FormField {
-    const ALL: [Self; 4] = [Self::From, Self::To, Self::Kind, Self::Body];
+    const ALL: [Self; 2] = [Self::Kind, Self::Body];
 
     /// Returns the name of the field, which is also its identifier on the page.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::From => "from",
-            Self::To => "to",
             Self::Kind => "kind",
             Self::Body => "body",
         }
@@ -146,8 +145,6 @@ pub(super) struct Choice {
 
 /// A translation request.
 pub(super) struct TranslationRequest {
-    pub(super) from: &'static Served,
-    pub(super) to: &'static Served,
     pub(super) body_kind: BodyKind,
     pub(super) body: JsonTree,
 }
@@ -183,22 +180,14 @@ impl Form {
         form
     }
 
-    /// Returns an empty form with a fault.
-    pub(super) fn refused(field: FormField, why: String) -> Self {
-        Self {
-            fields: BTreeMap::new(),
-            faults: BTreeMap::from([(field, why)]),
-        }
-    }
-
     /// Returns the value of a field; empty if the field is absent.
     pub(super) fn value(&self, field: FormField) -> &str {
         self.fields.get(field.name()).map_or("", String::as_str)
     }
 
-    /// Sets the value of a field.
-    pub(super) fn set(&mut self, field: FormField, value: String) {
-        self.fields.insert(field.name().to_owned(), value);
+    /// Sets the body.
+    pub(super) fn set_body(&mut self, body: String) {
+        self.fields.insert(FormField::Body.name().to_owned(), body);
     }
 
     /// Whether the reader requested an example.
@@ -220,23 +209,9 @@ impl Form {
         self.faults.get(&field)
     }
 
-    /// Returns the version label in a field, also of a version that is not served.
-    pub(super) fn label(&self, field: FormField) -> Option<Label> {
-        self.value(field).parse().ok()
-    }
-
     /// Returns the request that the form describes. If fields are invalid or repeated, adds their
     /// faults to the form and returns `None`.
-    pub(super) fn translation_request(
-        &mut self,
-        versions: &'static Versions,
-    ) -> Option<TranslationRequest> {
-        let from = self.version(FormField::From, "Select the version of your body", versions);
-        let to = self.version(
-            FormField::To,
-            "Select the version to translate to",
-            versions,
-        );
+    pub(super) fn translation_request(&mut self) -> Option<TranslationRequest> {
         let body_kind = self.body_kind();
         if body_kind.is_none() {
             self.faults.insert(
@@ -252,30 +227,9 @@ impl Form {
             return None;
         }
         Some(TranslationRequest {
-            from: from?,
-            to: to?,
             body_kind: body_kind?,
             body: body?,
         })
-    }
-
-    /// Returns the served version in a field. If there is none, adds a fault that begins with
-    /// `wanted`.
-    fn version(
-        &mut self,
-        field: FormField,
-        wanted: &str,
-        versions: &'static Versions,
-    ) -> Option<&'static Served> {
-        let found = self.label(field).and_then(|label| versions.find(label));
-        if found.is_none() {
-            let fault = match self.label(field) {
-                Some(label) => format!("{wanted}: {label} is not served"),
-                None => wanted.to_owned(),
-            };
-            self.faults.insert(field, fault);
-        }
-        found
     }
 
     /// Parses the body. `Err` is the fault of the field.
@@ -285,44 +239,27 @@ impl Form {
             return Err("Enter a body".to_owned());
         }
         if text.len() > MAX_BODY_BYTES {
-            return Err(too_large());
+            return Err(format!(
+                "The body is too large: the limit is {} KiB",
+                MAX_BODY_BYTES / 1_024
+            ));
         }
         read::parse_json(text.as_bytes())
             .map_err(|error| format!("The body is not valid JSON: {error}"))
     }
 
-    /// Returns the options for a version, newest first. The version in the field is selected; if
-    /// the field has no served version, `otherwise` is selected.
-    pub(super) fn versions(
-        &self,
-        field: FormField,
-        versions: &Versions,
-        otherwise: Option<Label>,
-    ) -> Vec<Choice> {
-        let served = self
-            .label(field)
-            .filter(|label| versions.find(*label).is_some());
-        let chosen = served.or(otherwise);
-        let labels = versions.iter().rev().map(|served| served.version.label);
-        let choice = |label: Label| Choice {
-            value: label.to_string(),
-            words: label.to_string(),
-            chosen: Some(label) == chosen,
-        };
-        labels.map(choice).collect()
-    }
-
     /// Returns the options for the kind of body. The labels name the endpoints of `version`.
-    pub(super) fn kinds(&self, version: Option<&ApiVersion>) -> Vec<Choice> {
+    pub(super) fn kinds(&self, version: &ApiVersion) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
         let choice = |KindChoice {
                           value,
                           label,
                           body_kind,
                       }: &KindChoice| {
-            let version = version.filter(|_| body_kind.record.is_some());
-            let endpoint = version.and_then(|version| example::endpoint(version, *body_kind));
-            let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
+            let endpoint = body_kind
+                .record
+                .and_then(|_| example::endpoint(version, *body_kind))
+                .map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
             Choice {
                 value: (*value).to_owned(),
                 words: format!("{label}{endpoint}"),
@@ -333,10 +270,37 @@ impl Form {
     }
 }
 
-/// Returns the fault of a body that is too large.
-pub(super) fn too_large() -> String {
-    format!(
-        "The body is too large: the limit is {} KiB",
-        MAX_BODY_BYTES / 1_024
-    )
+#[cfg(test)]
+mod tests {
+    use adapter_kit::date;
+    use domain::Lists;
+    use version_tools::translate::{TranslationContext, translate};
+
+    use super::*;
+
+    #[test]
+    fn every_example_is_accepted_by_its_version() {
+        let context = TranslationContext {
+            // After all dates of the examples.
+            today: date(2026, 12, 1),
+            lists: Lists::embedded(),
+        };
+        for served in versions::all().iter() {
+            for choice in KINDS.iter() {
+                let kind = choice.body_kind;
+                let Some(example) = example::body(served.version, kind, context.lists) else {
+                    continue;
+                };
+                let body = read::parse_json(example.to_string().as_bytes()).unwrap();
+                let found = translate(&body, served, served, &kind, context);
+                let label = served.version.label;
+                assert!(
+                    found.problems.is_empty(),
+                    "{label} {}: {found:?}",
+                    choice.value
+                );
+                assert!(found.lost.is_empty(), "{label} {}: {found:?}", choice.value);
+            }
+        }
+    }
 }
