@@ -156,6 +156,6 @@ fn keyboard_skips_to_the_content_and_shows_the_focus() {
         json!(true)
     );
     assert_eq!(browser.read(outline), "solid");
-    browser.tab_to("Show the differences");
+    browser.tab_to("Move to another version");
     assert_eq!(browser.read(outline), "solid");
 }
