@@ -27,6 +27,8 @@ pub(super) struct Cell {
     pub(super) other_members: Vec<String>,
     /// The indexes of the members that the body lacks of a split value.
     pub(super) missing_members: Vec<usize>,
+    /// Whether the value is a member of a split value that the version cannot read.
+    pub(super) is_unreadable_member: bool,
 }
 
 impl Cell {
@@ -38,6 +40,7 @@ impl Cell {
             shown,
             other_members: Vec::new(),
             missing_members: Vec::new(),
+            is_unreadable_member: false,
         }
     }
 }
@@ -109,43 +112,82 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
     cells
 }
 
-/// Merges the members of each split value into the cell of the first one. Members that the version
-/// cannot read stay separate.
+/// The members of a split value in a body.
+struct SplitValue {
+    /// The canonical value; `None` if the version cannot read the members.
+    canonical: Option<Value>,
+    /// The positions of the members among the cells, in order.
+    positions: Vec<usize>,
+    /// The indexes of the members that the body lacks.
+    missing: Vec<usize>,
+}
+
+/// Merges the members of each split value into the cell of the first one. Marks members that the
+/// version cannot read.
 fn merge_members<R: WireRecord>(cells: &mut Vec<Cell>, side: Side<'_, R>) {
-    let mut start = 0;
-    while let Some(cell) = cells.get(start) {
-        start += 1;
-        let form = first_form(side, &cell.key);
-        let Some((declared, field)) = form.declared.filter(|_| form.members() > 1) else {
+    let mut position = 0;
+    while position < cells.len() {
+        if let Some(split) = find_split_value(cells, position, side) {
+            merge(cells, split);
+        }
+        position += 1;
+    }
+}
+
+/// Returns the split value whose first member in the body is at a position; `None` for other values.
+fn find_split_value<R: WireRecord>(
+    cells: &[Cell],
+    position: usize,
+    side: Side<'_, R>,
+) -> Option<SplitValue> {
+    let form = first_form(side, &cells.get(position)?.key);
+    let (declared, field) = form.declared.filter(|_| form.members() > 1)?;
+    let mut members = vec![Value::Null; form.members()];
+    let mut positions = Vec::new();
+    let mut missing: Vec<usize> = (0..form.members()).collect();
+    for (at, cell) in cells.iter().enumerate() {
+        let other = first_form(side, &cell.key);
+        let Some((member, _)) = other.declared.filter(|_| other.field == form.field) else {
             continue;
         };
-        let mut members = vec![Value::Null; form.members()];
-        let mut missing: Vec<usize> = (0..form.members()).collect();
-        let mut found = Vec::new();
-        for (index, other) in cells.iter().enumerate() {
-            let of_other = first_form(side, &other.key);
-            if of_other.field == form.field
-                && let Some((member, _)) = of_other.declared
-                && let Some(value) = members.get_mut(member.member)
-            {
-                *value = other.value.clone();
-                missing.retain(|index| *index != member.member);
-                found.push(index);
+        if let Some(value) = members.get_mut(member.member) {
+            *value = cell.value.clone();
+            positions.push(at);
+            missing.retain(|index| *index != member.member);
+        }
+    }
+    let is_first = positions.first() == Some(&position);
+    is_first.then(|| SplitValue {
+        canonical: form::read(declared.form, &Value::Array(members), &field)
+            .map(|canonical| form::plain(&canonical)),
+        positions,
+        missing,
+    })
+}
+
+fn merge(cells: &mut Vec<Cell>, split: SplitValue) {
+    let Some(canonical) = split.canonical else {
+        for position in split.positions {
+            if let Some(cell) = cells.get_mut(position) {
+                cell.is_unreadable_member = true;
             }
         }
-        let Some(merged) = form::read(declared.form, &Value::Array(members), &field) else {
-            continue;
-        };
-        let others: Vec<usize> = found.into_iter().filter(|index| *index >= start).collect();
-        let mut other_members = Vec::new();
-        for index in others.into_iter().rev() {
-            other_members.insert(0, cells.remove(index).key);
-        }
-        if let Some(cell) = cells.get_mut(start - 1) {
-            cell.value = form::plain(&merged);
-            cell.other_members = other_members;
-            cell.missing_members = missing;
-        }
+        return;
+    };
+    let Some((first, others)) = split.positions.split_first() else {
+        return;
+    };
+    // From the last one, so that the positions of the others stay valid.
+    let mut keys: Vec<String> = others
+        .iter()
+        .rev()
+        .map(|position| cells.remove(*position).key)
+        .collect();
+    keys.reverse();
+    if let Some(cell) = cells.get_mut(*first) {
+        cell.value = canonical;
+        cell.other_members = keys;
+        cell.missing_members = split.missing;
     }
 }
 

@@ -130,6 +130,18 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
                 continue;
             }
             KeyMapping::Unknown => (key.as_str(), None),
+            KeyMapping::Named { name, .. } if cell.is_unreadable_member => {
+                let names = names_of_members(side::<R>(to.version, position), name, &[]);
+                // Only the same member can take a value that cannot be read.
+                match names.into_iter().find(|name| name == key) {
+                    Some(name) => gathered.add(name, None, cell.value.clone()),
+                    None => {
+                        let why = LossReason::VersionField;
+                        add_loss(translator, path, key, &cell.shown, why, None::<String>);
+                    }
+                }
+                continue;
+            }
             KeyMapping::Named { name, part, .. } => (*name, part.map(|part| part.index)),
         };
         if let Some(owner) = owners
@@ -154,6 +166,7 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
                 let target = side::<R>(to.version, position);
                 let names = names_of_members(target, name, &cell.missing_members);
                 report_renames(translator, at, cell, &names);
+                report_missing_members(translator, at, cell, &names);
                 if !own {
                     let message = format!("{key} is another version's name for this field");
                     add_notice(translator, path(), "foreign_name", message);
@@ -226,27 +239,37 @@ fn report_second_value(
     );
 }
 
-/// Reports the other names of a value in the target version, and members of a split value that the
-/// body lacks.
+/// Reports the other names of a value in the target version. A member of a split value gets the name
+/// at its position, or the only name; a value with one key gets all names.
 fn report_renames(translator: &mut Translator<'_>, at: &str, cell: &Cell, names: &[&'static str]) {
-    let keys: Vec<&String> = [&cell.key].into_iter().chain(&cell.other_members).collect();
-    for (index, key) in keys.iter().enumerate() {
-        // A value with more names than keys has its last key under several names.
-        let own_names = if index + 1 < keys.len() {
-            names.get(index..=index)
-        } else {
-            names.get(index..).filter(|names| !names.is_empty())
-        };
-        for name in own_names.or(names.get(..1)).unwrap_or_default() {
-            if name != key {
-                translator.out.renames.push(Rename {
-                    path: join(at, key),
-                    from: truncated(key),
-                    to: name,
-                });
-            }
+    let mut add = |key: &str, name: &'static str| {
+        if name != key {
+            translator.out.renames.push(Rename {
+                path: join(at, key),
+                from: truncated(key),
+                to: name,
+            });
+        }
+    };
+    if cell.other_members.is_empty() {
+        names.iter().for_each(|name| add(&cell.key, name));
+        return;
+    }
+    let keys = [&cell.key].into_iter().chain(&cell.other_members);
+    for (index, key) in keys.enumerate() {
+        if let Some(name) = names.get(index).or(names.first()) {
+            add(key, name);
         }
     }
+}
+
+/// Reports a split value with missing members that the target version has under other names.
+fn report_missing_members(
+    translator: &mut Translator<'_>,
+    at: &str,
+    cell: &Cell,
+    names: &[&'static str],
+) {
     if !cell.missing_members.is_empty() && !names.contains(&cell.key.as_str()) {
         let message = format!(
             "{} is one of several members of a value, and the body lacks the others",

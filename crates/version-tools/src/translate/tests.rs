@@ -523,3 +523,27 @@ fn missing_member_of_split_value_is_reported() {
     let same = translated_between(&body, &FORM_VERSION, &FORM_VERSION);
     assert_eq!((same.data, same.notices), (body, Vec::new()));
 }
+
+#[test]
+fn unreadable_members_of_split_value_are_lost_and_not_written() {
+    for body in [
+        json!({"data": {"other_given_names": "Mary"}}),
+        json!({"data": {"given_name": "Jane Mary", "other_given_names": "Ann"}}),
+    ] {
+        let translation = translated_between(&body, &FORM_VERSION, &SAMPLE_VERSION);
+        assert_eq!(translation.data, json!({"data": {}}));
+        let members = body["data"].as_object().unwrap();
+        let lost: Vec<_> = translation
+            .lost
+            .iter()
+            .map(|loss| (loss.name.as_str(), &loss.value, loss.why))
+            .collect();
+        let expected: Vec<_> = members
+            .iter()
+            .map(|(name, value)| (name.as_str(), value, LossReason::VersionField))
+            .collect();
+        assert_eq!(lost, expected);
+        let same = translated_between(&body, &FORM_VERSION, &FORM_VERSION);
+        assert_eq!((same.data, same.lost), (body, Vec::new()));
+    }
+}
