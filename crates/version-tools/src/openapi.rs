@@ -71,7 +71,7 @@ pub fn document(served: &Served, lists: &Lists) -> OpenApi {
         version
             .endpoints
             .all()
-            .any(|endpoint| endpoint.row().tag == tag)
+            .any(|endpoint| version.row(endpoint).tag == tag)
     };
     let tags = Tag::ALL.iter().filter(|(tag, ..)| is_used(*tag));
     let document = OpenApiBuilder::new()

@@ -148,8 +148,7 @@ struct TotalKey {
     day: NaiveDate,
     token: i64,
     version: Label,
-    /// The method and the path in the version.
-    endpoint: String,
+    endpoint: Endpoint,
     status: u16,
     kind: TotalKind,
     detail: Cow<'static, str>,
@@ -327,7 +326,7 @@ impl Waiting {
             day: request.at.date_naive(),
             token,
             version: request.served.version.label,
-            endpoint: request.served.version.row(request.endpoint).name(),
+            endpoint: request.endpoint,
             status: status.as_u16(),
             kind,
             detail,

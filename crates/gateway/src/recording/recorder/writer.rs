@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use adapter_kit::Versions;
 use http_kit::error_chain::Causes;
 use storage::base::sender::Sender;
 use storage::error::StorageError;
@@ -141,7 +142,11 @@ impl Writer {
         if rows.is_empty() && totals.is_empty() {
             return;
         }
-        let counted: Vec<RequestTotal> = totals.iter().map(stored).collect();
+        let versions = self.options.versions;
+        let counted: Vec<RequestTotal> = totals
+            .iter()
+            .map(|(key, tally)| stored(key, tally, versions))
+            .collect();
         let written = Arc::clone(&rows);
         let outcome: Result<(), StorageError> = self
             .store
@@ -198,12 +203,18 @@ fn new_request(
 }
 
 /// A total in the form of the store.
-fn stored((key, tally): (&TotalKey, &Tally)) -> RequestTotal {
+fn stored(key: &TotalKey, tally: &Tally, versions: &Versions) -> RequestTotal {
+    // Requests come only to served versions.
+    let served = versions.find(key.version);
+    let row = served.map_or_else(
+        || key.endpoint.row(),
+        |served| served.version.row(key.endpoint),
+    );
     RequestTotal {
         day: key.day,
         token_id: key.token,
         version: key.version.to_string(),
-        endpoint: key.endpoint.clone(),
+        endpoint: row.name(),
         status: key.status,
         kind: key.kind,
         detail: key.detail.to_string(),
