@@ -11,6 +11,7 @@ use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::web::Bytes;
 use adapter_kit::problems::{UNKNOWN, warning};
 use adapter_kit::view::{View, write_list};
+use adapter_kit::wire_form::DATA;
 use adapter_kit::{ApiVersion, ProblemForm};
 use domain::{Notice, Record};
 use serde::Serialize;
@@ -26,8 +27,6 @@ pub const RATE_LIMIT: &str = "ratelimit";
 pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
 /// The content security policy of replies that are not pages.
 pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
-/// The beginning of a body with records.
-const DATA: &[u8] = b"{\"data\":";
 /// Buffer size that suffices for most records, in bytes.
 const RECORD_BYTES: usize = 4_096;
 /// The maximum size of a reply with entries, in bytes. A reply with a single entry may be larger:
@@ -127,7 +126,7 @@ impl ApiResponse {
         address: Option<&str>,
     ) -> Result<Self, Unwritable> {
         Self::written(status, RECORD_BYTES, |body| {
-            body.extend_from_slice(DATA);
+            push_key(body, b'{', DATA);
             view.write(body)?;
             if let Some(address) = address {
                 body.extend_from_slice(b",\"links\":{\"self\":");
@@ -149,7 +148,7 @@ impl ApiResponse {
         views: impl ExactSizeIterator<Item = View<'a, R>>,
     ) -> Result<Self, Unwritable> {
         Self::written(status, RECORD_BYTES * views.len(), |body| {
-            open_list(body, list);
+            push_key(body, b'{', list);
             write_list(views, body)
         })
     }
@@ -166,7 +165,7 @@ impl ApiResponse {
         meta: &impl Serialize,
     ) -> Result<Self, Unwritable> {
         Self::written(status, RECORD_BYTES * views.len(), |body| {
-            open_list(body, keys.list);
+            push_key(body, b'{', keys.list);
             write_list(views, body)?;
             push_meta(body, keys.meta, meta)
         })
@@ -187,7 +186,7 @@ impl ApiResponse {
         meta: impl FnOnce(usize) -> Result<M, E>,
     ) -> Result<Self, E> {
         let mut body = Vec::with_capacity(RECORD_BYTES * entries.len());
-        open_list(&mut body, keys.list);
+        push_key(&mut body, b'{', keys.list);
         body.push(b'[');
         let mut written = 0;
         for entry in entries {
@@ -328,10 +327,11 @@ impl ApiResponse {
     }
 }
 
-/// Writes the beginning of an object with a list. `name` must be a key of a version, because the
-/// name is not escaped.
-fn open_list(body: &mut Vec<u8>, name: &str) {
-    body.extend_from_slice(b"{\"");
+/// Writes the name of a member behind `before`: the opening brace of the object, or a comma. `name`
+/// must be a key of a version, because the name is not escaped.
+fn push_key(body: &mut Vec<u8>, before: u8, name: &str) {
+    body.push(before);
+    body.push(b'"');
     body.extend_from_slice(name.as_bytes());
     body.extend_from_slice(b"\":");
 }
@@ -345,9 +345,7 @@ fn push_meta(
 ) -> Result<(), serde_json::Error> {
     let start = body.len();
     if !name.is_empty() {
-        body.extend_from_slice(b",\"");
-        body.extend_from_slice(name.as_bytes());
-        body.extend_from_slice(b"\":");
+        push_key(body, b',', name);
         return serde_json::to_writer(body, meta);
     }
     serde_json::to_writer(&mut *body, meta)?;

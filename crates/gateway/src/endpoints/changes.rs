@@ -5,6 +5,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::LINK;
 use adapter_kit::Endpoint;
 use adapter_kit::view::View;
+use adapter_kit::wire_form::DATA;
 use domain::listing::MAX_PER_PAGE;
 use domain::values::iso_8601;
 use http_kit::cursor::CursorScope;
@@ -31,7 +32,7 @@ struct Meta {
 
 /// The keys of a reply with changes, in all versions.
 const KEYS: PageKeys<'_> = PageKeys {
-    list: "data",
+    list: DATA,
     meta: "meta",
 };
 
