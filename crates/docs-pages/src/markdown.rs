@@ -9,9 +9,11 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use http_kit::paths;
-use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, TextMergeStream};
+use pulldown_cmark::{
+    CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, TextMergeStream,
+};
 use version_tools::documents::contract::slug;
-use version_tools::documents::wording::Wording;
+use version_tools::documents::wording::{Subject, Wording};
 
 mod table;
 
@@ -56,7 +58,7 @@ pub(super) type Links<'a> = &'a dyn Fn(&str) -> Option<String>;
 const RESERVED: [&str; 3] = ["main", "search", "version"];
 
 /// Renders a text.
-pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>) -> Rendered {
+pub(super) fn render(markdown: &str, wording: Option<&Wording<'_>>, links: Links<'_>) -> Rendered {
     // A line break inside a term must not hide the term.
     let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| {
         if event == Event::SoftBreak {
@@ -115,7 +117,7 @@ fn text_until(events: &[Event<'_>], is_end: impl Fn(&TagEnd) -> bool) -> String 
 /// The state of rendering a text, event by event.
 struct Renderer<'a> {
     /// The names of the version; `None` if names are kept as in the text.
-    wording: Option<&'a Wording>,
+    wording: Option<&'a Wording<'a>>,
     links: Links<'a>,
     /// The events of the page so far.
     written: Vec<Event<'a>>,
@@ -125,8 +127,10 @@ struct Renderer<'a> {
     taken: BTreeSet<String>,
     /// Whether the passage is marked to keep its names.
     is_as_written: bool,
-    /// Whether the section is about an endpoint that the version does not have.
-    is_about_others: bool,
+    /// Whether the section is left out, because the version does not have its subject.
+    is_missing_section: bool,
+    /// The subject of the code in the current block.
+    subject: Subject,
     is_code_block: bool,
     /// Whether each open link is shown as a link.
     open_links: Vec<bool>,
@@ -134,6 +138,8 @@ struct Renderer<'a> {
     tables: usize,
     /// The level of the current heading.
     heading: Option<HeadingLevel>,
+    /// The text of the last heading, with canonical names.
+    heading_as_written: String,
     title: String,
     section: Section,
     sections: Vec<Section>,
@@ -142,7 +148,7 @@ struct Renderer<'a> {
 }
 
 impl<'a> Renderer<'a> {
-    fn new(wording: Option<&'a Wording>, links: Links<'a>, headings: Vec<String>) -> Self {
+    fn new(wording: Option<&'a Wording<'a>>, links: Links<'a>, headings: Vec<String>) -> Self {
         let taken = headings
             .iter()
             .cloned()
@@ -160,12 +166,14 @@ impl<'a> Renderer<'a> {
             headings: headings.into_iter(),
             taken,
             is_as_written: false,
-            is_about_others: false,
+            is_missing_section: false,
+            subject: Subject::default(),
             is_code_block: false,
             open_links: Vec::new(),
             table: None,
             tables: 0,
             heading: None,
+            heading_as_written: String::new(),
             title: String::new(),
             section,
             sections: Vec::new(),
@@ -191,51 +199,70 @@ impl<'a> Renderer<'a> {
         self.written.push(Event::Html(html.into()));
     }
 
-    /// Returns the wording of the version, unless the current passage is about other versions.
-    fn words(&self) -> Option<&'a Wording> {
-        let is_as_written = self.is_as_written
-            || self.is_about_others
-            || self.table.as_ref().is_some_and(Table::is_as_written);
-        self.wording.filter(|_| !is_as_written)
+    /// Returns the wording of the version, unless the current passage is about several versions.
+    fn words(&self) -> Option<&'a Wording<'a>> {
+        self.wording.filter(|_| !self.is_as_written)
+    }
+
+    /// Returns code with the names of the version.
+    fn code<'b>(&self, code: &'b str) -> Cow<'b, str> {
+        match self.words() {
+            Some(wording) => Cow::Owned(wording.code(code, &self.subject)),
+            None => Cow::Borrowed(code),
+        }
+    }
+
+    /// Starts or ends a passage that keeps its names, in an element of its own.
+    fn mark(&mut self, comment: &str, element: &str) {
+        match comment.trim() {
+            "<!-- as written -->" => {
+                self.is_as_written = true;
+                self.write(format!("<{element} class=\"as-written\">"));
+            }
+            "<!-- end -->" => {
+                self.is_as_written = false;
+                self.write(format!("</{element}>"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds code in a sentence, and a note on the field in the first cell of a row.
+    fn write_code(&mut self, code: &str) {
+        let own = self.code(code).into_owned();
+        self.text.push_str(&own);
+        self.written.push(Event::Code(own.into()));
+        let Some(wording) = self.words() else { return };
+        if wording.is_name(code) {
+            self.subject.field = Some(code.to_owned());
+        }
+        let is_first_cell = self.table.as_ref().is_some_and(Table::is_in_first_cell);
+        if let Some(note) = wording.note(code).filter(|_| is_first_cell) {
+            let note = escaped(&note);
+            self.write(format!(" <span class=\"tag tag-plain\">{note}</span>"));
+        }
     }
 
     /// Handles the next event. `following` are the events after it.
     fn pass(&mut self, event: &Event<'_>, following: &[Event<'_>]) {
+        if self.is_missing_section && !matches!(event, Event::Start(Tag::Heading { .. })) {
+            return;
+        }
         match event {
             Event::Start(tag) => self.start(tag, following),
             Event::End(end) => self.end(*end),
             Event::Text(text) => {
-                let text: Cow<'_, str> = match self.words() {
-                    Some(wording) if self.is_code_block => wording.code(text),
-                    Some(wording) => wording.prose(text),
-                    None => Cow::Borrowed(text),
+                let text = match self.words() {
+                    Some(wording) if !self.is_code_block => wording.prose(text),
+                    Some(_) | None => self.code(text).into_owned(),
                 };
                 self.text.push_str(&text);
-                self.written.push(Event::Text(text.into_owned().into()));
+                self.written.push(Event::Text(text.into()));
             }
-            Event::Code(code) => {
-                let own = self
-                    .words()
-                    .map_or(Cow::Borrowed(code.as_ref()), |wording| wording.code(code));
-                self.text.push_str(&own);
-                self.written.push(Event::Code(own.into_owned().into()));
-                let is_first_cell = self.table.as_ref().is_some_and(Table::is_in_first_cell);
-                if let Some(wording) = self
-                    .words()
-                    .filter(|wording| is_first_cell && wording.is_missing(code))
-                {
-                    self.write(format!(
-                        " <span class=\"tag tag-plain\">not in {}</span>",
-                        wording.version().label
-                    ));
-                }
-            }
+            Event::Code(code) => self.write_code(code),
             // HTML in the text is dropped.
-            Event::Html(comment) | Event::InlineHtml(comment) => match comment.trim() {
-                "<!-- as written -->" => self.is_as_written = true,
-                "<!-- end -->" => self.is_as_written = false,
-                _ => {}
-            },
+            Event::Html(comment) => self.mark(comment, "div"),
+            Event::InlineHtml(comment) => self.mark(comment, "span"),
             Event::HardBreak | Event::SoftBreak => {
                 self.text.push(' ');
                 self.written.push(Event::HardBreak);
@@ -253,6 +280,10 @@ impl<'a> Renderer<'a> {
             Tag::Heading { level, .. } => {
                 self.flush();
                 self.heading = Some(*level);
+                self.is_missing_section = false;
+                let heading = text_until(following, |end| matches!(end, TagEnd::Heading(_)));
+                self.subject = Subject::from_heading(&heading);
+                self.heading_as_written = heading;
                 // The first heading has no anchor; it is the beginning of the page.
                 let id = self
                     .headings
@@ -285,8 +316,12 @@ impl<'a> Renderer<'a> {
                     }));
                 }
             }
-            Tag::CodeBlock(_) => {
+            Tag::CodeBlock(kind) => {
                 self.flush();
+                if let CodeBlockKind::Fenced(info) = kind {
+                    let request = info.split_once(" {");
+                    self.subject.request = request.map(|(_, request)| format!("{{{request}"));
+                }
                 self.is_code_block = true;
                 self.write("<pre><code>");
             }
@@ -305,11 +340,8 @@ impl<'a> Renderer<'a> {
             Tag::TableRow => self.start_row(following),
             Tag::TableCell => {
                 let text = text_until(following, |end| matches!(end, TagEnd::TableCell));
-                let is_about_others = self
-                    .wording
-                    .is_some_and(|wording| wording.is_about_others(&text));
                 if let Some(table) = &mut self.table {
-                    let start = table.start_cell(text.trim().is_empty(), is_about_others);
+                    let start = table.start_cell(text.trim().is_empty());
                     self.write(start);
                 }
             }
@@ -347,11 +379,7 @@ impl<'a> Renderer<'a> {
             .skip(1)
             .find(|event| !matches!(event, Event::Start(_)));
         let anchor = match first_content {
-            Some(Event::Code(code)) => Some(slug(
-                &self
-                    .words()
-                    .map_or(Cow::Borrowed(code.as_ref()), |words| words.code(code)),
-            )),
+            Some(Event::Code(code)) => Some(slug(&self.code(code))),
             Some(Event::Text(text))
                 if text.len() == 3 && text.bytes().all(|digit| digit.is_ascii_digit()) =>
             {
@@ -380,6 +408,7 @@ impl<'a> Renderer<'a> {
             }
             TagEnd::CodeBlock => {
                 self.is_code_block = false;
+                self.subject.request = None;
                 self.write("</code></pre>");
                 self.flush();
             }
@@ -425,7 +454,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Ends a heading, which begins a section. If the version does not have the endpoint in the
+    /// Ends a heading, which begins a section. If the version does not have the subject of the
     /// heading, a note says so.
     fn end_heading(&mut self, level: HeadingLevel) {
         self.written.push(Event::End(TagEnd::Heading(level)));
@@ -448,13 +477,13 @@ impl<'a> Renderer<'a> {
         if matches!(level, HeadingLevel::H2 | HeadingLevel::H3) {
             self.sections.push(self.section.clone());
         }
-        let note = self
+        let missing = self
             .wording
-            .and_then(|wording| wording.missing_endpoint(&self.section.title));
-        self.is_about_others = note.is_some();
-        if let Some(note) = note {
+            .and_then(|wording| wording.missing_subject(&self.heading_as_written));
+        if let Some(missing) = missing {
+            self.is_missing_section = !missing.has_counterpart;
             let mut html = String::new();
-            pulldown_cmark::html::push_html(&mut html, Parser::new(&note));
+            pulldown_cmark::html::push_html(&mut html, Parser::new(&missing.note));
             self.write(format!("<div class=\"inset\">{html}</div>"));
         }
     }
@@ -475,6 +504,7 @@ impl<'a> Renderer<'a> {
 
     /// Adds the text since the last block as a block.
     fn flush(&mut self) {
+        self.subject.field = None;
         let text = std::mem::take(&mut self.text).trim().to_owned();
         if !text.is_empty() {
             let Section { anchor, title, .. } = self.section.clone();

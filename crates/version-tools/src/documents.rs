@@ -1,7 +1,6 @@
 //! Generated documents. They are committed, and a test compares them with the output of this code.
 
-use std::fmt::Write as _;
-
+mod bodies;
 pub mod contract;
 pub mod errors;
 pub mod fields;
@@ -26,29 +25,6 @@ pub(crate) fn escaped(text: &str) -> String {
         escaped.push(character);
     }
     escaped
-}
-
-/// A table in Markdown.
-pub(crate) struct Table(pub(crate) String);
-
-impl Table {
-    /// Creates a table with these columns and no rows.
-    pub(crate) fn new<const N: usize>(columns: [&str; N]) -> Self {
-        let mut table = Self(String::new());
-        table.row(columns);
-        // Writing to a string cannot fail.
-        let _ = writeln!(table.0, "|{}", "---|".repeat(N));
-        table
-    }
-
-    /// Adds a row.
-    pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.0.push('|');
-        for cell in cells {
-            let _ = write!(self.0, " {} |", cell.replace('|', "\\|"));
-        }
-        self.0.push('\n');
-    }
 }
 
 /// Returns the names as code, separated by commas.

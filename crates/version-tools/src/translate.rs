@@ -10,11 +10,11 @@
 //! problem, and its first value is translated.
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
-use adapter_kit::for_record_kind;
 use adapter_kit::problems::Errors;
 use adapter_kit::read::JsonTree;
 use adapter_kit::versions::Served;
 use adapter_kit::wire_form::DATA;
+use adapter_kit::{PageMember, for_record_kind};
 use chrono::NaiveDate;
 use domain::{Lists, Path, Problem, ProblemKind};
 use serde::Serialize;
@@ -230,7 +230,42 @@ impl<'a> Translator<'a> {
                 (name.clone(), value.clone())
             }
         };
-        object.iter().map(member).collect()
+        let mut translated = object.iter().map(member).collect();
+        if is_list {
+            self.translate_page(&mut translated);
+        }
+        Value::Object(translated)
+    }
+
+    /// Translates the members with the position of a page. The address of a next page is unknown.
+    fn translate_page(&self, reply: &mut Map<String, Value>) {
+        let (object, members) = self.from.version.wire.envelope.page;
+        let (own_object, own_members) = self.to.version.wire.envelope.page;
+        let position = match object {
+            "" => Some(&mut *reply),
+            name => reply.get_mut(name).and_then(Value::as_object_mut),
+        };
+        let Some(position) = position else { return };
+        let values: Vec<_> = members
+            .iter()
+            .filter_map(|(name, member)| Some((member, position.shift_remove(*name)?)))
+            .collect();
+        if values.is_empty() {
+            return;
+        }
+        if !object.is_empty() {
+            reply.shift_remove(object);
+        }
+        let own = own_members.iter().filter_map(|(name, member)| {
+            let value = values.iter().find(|(other, _)| *other == member);
+            let value = value.map(|(_, value)| value.clone());
+            let next = (*member == PageMember::Next).then_some(Value::Null);
+            Some(((*name).to_owned(), value.or(next)?))
+        });
+        match own_object {
+            "" => reply.extend(own),
+            name => drop(reply.insert(name.to_owned(), own.collect())),
+        }
     }
 
     /// Translates an entry of a list: a record, or an object of a reply that contains one.

@@ -10,7 +10,7 @@ use adapter_kit::{Label, Served, Versions, reference};
 use domain::Lists;
 use http_kit::paths;
 use version_tools::documents::contract::{self, CHAPTERS, INTRODUCTION};
-use version_tools::documents::errors::errors;
+use version_tools::documents::errors::{MOVES, errors};
 use version_tools::documents::fields::fields;
 use version_tools::documents::funding::funding;
 use version_tools::documents::rules::rules;
@@ -128,8 +128,7 @@ pub(crate) fn rendered(
         (Document::Contract, Some(name)) => for_page(contract::chapter(name)?.text),
         (Document::Fields, _) => fields(version),
         (Document::Problems, _) => {
-            let text = for_page(&format!("{}\n## Statuses\n\n{}", errors(), statuses()));
-            with_moves(&text, label, versions)
+            for_page(&format!("{}\n## Statuses\n\n{}", errors(), statuses()))
         }
         (Document::Rules, _) => for_page(&rules(versions)),
         (Document::Lists, None) => lists::index(version, codes),
@@ -137,11 +136,14 @@ pub(crate) fn rendered(
         (Document::Funding, _) => funding(version, codes),
     };
     // A document that is generated for a version has the names of the version already.
+    let canonical = versions::all().find(*WRITTEN_LABEL)?;
     let wording = document
         .file()
-        .map(|_| Wording::new(served, versions, *WRITTEN_LABEL));
+        .map(|_| Wording::new(canonical, served, codes));
     Some(render(
-        &markdown.replacen(GENERATED, "", 1),
+        &markdown
+            .replacen(GENERATED, "", 1)
+            .replace(MOVES, &moves(label, versions)),
         wording.as_ref(),
         &|address| link(label, document, part, address),
     ))
@@ -178,42 +180,16 @@ fn for_page(markdown: &str) -> String {
     text
 }
 
-/// The first cells of the rows about names and codes of other versions, in the document of
-/// problems. If several rows begin with the same cell, only the first one gets links.
-const ABOUT_OTHER_VERSIONS: [&str; 4] = [
-    "`other_versions_name`",
-    "`unknown_name`",
-    "`unknown_code`",
-    "422",
-];
-
-/// Adds links to the pages about moves to the rows about other versions.
-fn with_moves(markdown: &str, label: Label, versions: &Versions) -> String {
+/// Returns links to the pages about moves from and to a version; empty for the only version.
+fn moves(label: Label, versions: &Versions) -> String {
     let links: Vec<String> = pairs_about(label, versions)
         .into_iter()
         .map(|(from, to)| format!("[{from} to {to}]({})", paths::move_page(from, to)))
         .collect();
     if links.is_empty() {
-        return markdown.to_owned();
+        return String::new();
     }
-    let links = format!(
-        " <!-- as written -->All changes between versions: {}.<!-- end --> |",
-        links.join(", ")
-    );
-    let mut text = String::with_capacity(markdown.len());
-    // The first cells whose rows have not been found yet.
-    let mut cells = ABOUT_OTHER_VERSIONS.to_vec();
-    for line in markdown.lines() {
-        let cells_before = cells.len();
-        cells.retain(|cell| !line.starts_with(&format!("| {cell} |")));
-        let is_wanted_row = cells.len() < cells_before;
-        match line.strip_suffix(" |") {
-            Some(row) if is_wanted_row => text.push_str(&format!("{row}{links}")),
-            Some(_) | None => text.push_str(line),
-        }
-        text.push('\n');
-    }
-    text
+    format!(" All changes between versions: {}.", links.join(", "))
 }
 
 /// The chapter of the contract with the table of statuses.

@@ -1,10 +1,8 @@
-//! The position in a table: header cells, and columns about other versions.
+//! The position in a table, and its header cells.
 
 /// The state of the renderer in a table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Whether each column is only about other versions.
-    columns_about_others: Vec<bool>,
     is_in_body: bool,
     column: usize,
     /// The anchor of the row and the text of its first cell; `None` for a row without an anchor.
@@ -14,11 +12,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Whether the names in the current cell are kept, because its column is about other versions.
-    pub(super) fn is_as_written(&self) -> bool {
-        self.is_in_body && self.columns_about_others.get(self.column) == Some(&true)
-    }
-
     pub(super) fn is_in_first_cell(&self) -> bool {
         self.is_in_body && self.column == 0
     }
@@ -34,15 +27,12 @@ impl Table {
     }
 
     /// Starts a cell and returns its start tag. An empty cell is not a header cell.
-    pub(super) fn start_cell(&mut self, is_empty: bool, is_about_others: bool) -> &'static str {
+    pub(super) fn start_cell(&mut self, is_empty: bool) -> &'static str {
         let (start, end) = match (self.is_in_body, is_empty) {
             (false, false) => ("<th scope=\"col\">", "</th>"),
             (true, false) if self.column == 0 => ("<th scope=\"row\">", "</th>"),
             (_, _) => ("<td>", "</td>"),
         };
-        if !self.is_in_body {
-            self.columns_about_others.push(is_about_others);
-        }
         self.end = end;
         start
     }

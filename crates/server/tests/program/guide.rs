@@ -127,10 +127,7 @@ fn newcomer_follows_the_guide_to_a_mirror_in_every_version() {
             all.contains("{\"status\":\"ok\"}") && !all.contains("HTTP/1.1 404"),
             "{label}: {all}"
         );
-        assert!(
-            printed_by("Bearer $TOKEN\" -H 'Content-Type: application/json' -d '\n{\"data\"")
-                .contains("HTTP/1.1 201 ")
-        );
+        assert!(printed_by("-X POST \"$BASE/trainees\" -H").contains("HTTP/1.1 201 "));
         assert!(
             printed_by("echo \"$TRAINEE_ID\"").trim().len() == 24,
             "{label}"
@@ -140,7 +137,7 @@ fn newcomer_follows_the_guide_to_a_mirror_in_every_version() {
             "{label}: {all}"
         );
         assert!(
-            printed_by("@tsv").contains("unknown_code"),
+            printed_by("| jq .\n").contains("unknown_code"),
             "{label}: {all}"
         );
         assert!(

@@ -1,7 +1,7 @@
 //! Differences as Markdown.
 
 use super::{Change, Difference, Example};
-use crate::documents::Table;
+use crate::documents::lists::table;
 
 impl Difference {
     /// Returns the difference in Markdown.
@@ -42,15 +42,15 @@ impl Difference {
     pub(crate) fn tables(&self, level: &str) -> String {
         let sections = self.sections();
         let tables = sections.iter().map(|(section, changes)| {
-            let mut table = Table::new(["subject", "change", "what to do"]);
-            for change in changes {
-                table.row([&change.of, &change.summary_with_example(), &change.advice]);
-            }
+            let rows = changes.iter().map(|change| {
+                let advice = change.advice.clone();
+                vec![change.of.clone(), change.summary_with_example(), advice]
+            });
+            let table = table(&["subject", "change", "what to do"], rows);
             format!(
-                "{level} {}\n\n{}\n\n{}",
+                "{level} {}\n\n{}\n\n{table}",
                 section.title(),
-                section.meaning(),
-                table.0
+                section.meaning()
             )
         });
         tables.collect::<Vec<_>>().join("\n")

@@ -10,15 +10,6 @@ use domain::{List, Lists, TraineeField as F};
 
 use super::escaped;
 use super::lists::table;
-use crate::demand::with_subject;
-
-/// The fields about funding.
-const FIELDS: [F; 4] = [
-    F::fund_code,
-    F::funding_method,
-    F::training_initiative,
-    F::additional_training_initiative,
-];
 
 /// Returns the document about funding, with the names of a version.
 #[must_use]
@@ -38,10 +29,9 @@ pub fn funding(version: &ApiVersion, lists: &Lists) -> String {
     let subject = named(version, F::course_subject_1);
     format!(
         "# Funding rules\n\nA trainee's funding depends on the academic year of the start (1 August to 31 July), the \
-         route and the funding subjects of `{subject}`. {span}\n\n\
-         ## Rules\n\n{}\n{}\n{}\n\
+         route and the funding subjects of `{subject}`. {span} The [rules](rules.md#trainee-rules) check it.\n\n\
+         {}\n{}\n\
          ## Funding subjects\n\nEach course subject belongs to one or more funding subjects. Only `{subject}` determines the funding.\n\n{}",
-        rules(version),
         exceptions(version),
         tables.join("\n"),
         subjects(lists),
@@ -50,26 +40,6 @@ pub fn funding(version: &ApiVersion, lists: &Lists) -> String {
 
 fn named(version: &ApiVersion, field: F) -> &'static str {
     names::field(version, field.into())
-}
-
-/// Returns a table of the rules about fields of funding.
-fn rules(version: &ApiVersion) -> String {
-    let about = version.rules.trainee.iter().filter_map(|rule| {
-        let field = rule.reads.first().filter(|field| FIELDS.contains(field))?;
-        let reads = rule
-            .reads
-            .iter()
-            .map(|field| format!("`{}`", named(version, *field)));
-        let reads = reads.collect::<Vec<_>>().join(", ");
-        let words = version.vocabulary.apply(rule.description);
-        let subject = format!("`{}`", named(version, *field));
-        Some(vec![
-            format!("`{}`", rule.name),
-            with_subject(&subject, &words) + ".",
-            reads,
-        ])
-    });
-    table(&["rule", "description", "fields read"], about)
 }
 
 /// Returns a sentence about funding without student finance; empty if the version has no such

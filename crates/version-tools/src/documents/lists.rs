@@ -281,7 +281,7 @@ pub(super) fn values(field: domain::Field) -> String {
 }
 
 /// Returns a table in Markdown.
-pub(super) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
         format!("| {} |\n", cells.join(" | "))

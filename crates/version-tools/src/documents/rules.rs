@@ -3,20 +3,19 @@
 use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::versions::Versions;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::fields::field::Codes;
 use domain::rules::Gate;
-use domain::{Code, Kind, Record, RecordField as _, Rule, TraineeField};
+use domain::{Kind, Record, RecordField as _, Rule, TraineeField};
 
-use super::{GENERATED, Table, listed};
+use super::lists::table;
+use super::{GENERATED, listed};
 use crate::demand::with_subject;
 
 /// Returns the document about rules, with one row for each rule. Rules of the newest version are in
 /// their order.
 #[must_use]
 pub fn rules(versions: &Versions) -> String {
-    let mut sections = for_each_record!(table(versions)).to_vec();
-    sections.extend([gates(versions), accepted_codes(versions), checks()]);
-    sections.extend(for_each_record!(inputs()));
+    let mut sections = for_each_record!(record_section(versions)).to_vec();
+    sections.push(gates(versions));
     format!(
         "# Rules\n\n{GENERATED}\n\n\
          The listed versions apply these rules to the records that you send. <!-- file -->Field names are those of the newest\n\
@@ -96,7 +95,7 @@ fn sentence<R: Record>(rule: &Rule<R>) -> String {
 }
 
 /// Returns the section about the rules of a record.
-fn table<R: WireRecord>(versions: &Versions) -> String {
+fn record_section<R: WireRecord>(versions: &Versions) -> String {
     let rows = |version| R::rules(version).iter().map(Row::from_rule).collect();
     let title = format!("{} rules", capitalised(R::NAME));
     rules_section(&title, versions, &merged(versions, rows))
@@ -136,26 +135,25 @@ fn merged<'a>(
 
 /// Returns a section with a table of rules.
 fn rules_section(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
-    let mut table = Table::new([
+    let columns = [
         "rule",
         "description",
         "fields read",
         "stage",
         "versions",
         "section",
-    ]);
-    for row in rows {
-        let labels = version_labels(versions, &row.versions);
-        table.row([
-            &format!("`{}`", row.name),
-            &row.description,
-            &row.reads,
-            row.stage,
-            &labels,
-            row.section,
-        ]);
-    }
-    format!("## {title}\n\n{}", table.0)
+    ];
+    let rows = rows.iter().map(|row| {
+        vec![
+            format!("`{}`", row.name),
+            row.description.clone(),
+            row.reads.clone(),
+            row.stage.to_owned(),
+            version_labels(versions, &row.versions),
+            row.section.to_owned(),
+        ]
+    });
+    format!("## {title}\n\n{}", table(&columns, rows))
 }
 
 /// Returns the labels of the versions in `some`, oldest first, separated by commas; `all` if these
@@ -176,98 +174,6 @@ fn version_labels(versions: &Versions, some: &[&ApiVersion]) -> String {
         .filter(|label| labels.contains(label))
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// Returns the section about the codes and years that each version accepts.
-fn accepted_codes(versions: &Versions) -> String {
-    let mut table = Table::new(["version", "setting", "values"]);
-    for version in versions.iter().map(|served| served.version) {
-        let label = version.label.to_string();
-        for (list, codes) in version.accepted_codes.accepted {
-            table.row([
-                &label,
-                &format!("`{}` codes", list.name()),
-                &listed(codes.iter().copied()),
-            ]);
-        }
-        let years: Vec<String> = version
-            .accepted_codes
-            .funding_exception_years
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        table.row([
-            &label,
-            "`funding_with_student_finance` exception years",
-            &years.join(", "),
-        ]);
-    }
-    format!(
-        "## Accepted codes and years\n\nEach version accepts these codes and years. It accepts all codes of other lists.\n\n{}",
-        table.0
-    )
-}
-
-/// Returns the section about the checks of every input, which are the same in all versions.
-fn checks() -> String {
-    let mut table = Table::new(["check", "description", "code"]);
-    for (check, description, code) in [
-        (
-            "type",
-            "The value must have the field's type.",
-            Code::WrongType,
-        ),
-        (
-            "text",
-            "Text must not contain control characters except tabs and line breaks.",
-            Code::ControlCharacter,
-        ),
-        (
-            "length",
-            "Text must not exceed the field's maximum length.",
-            Code::TooLong,
-        ),
-        (
-            "code",
-            "The code must be in the field's list, and the version must accept it.",
-            Code::UnknownCode,
-        ),
-        (
-            "items",
-            "A nested list must not exceed the item limit for a request.",
-            Code::TooMany,
-        ),
-    ] {
-        table.row([check, description, &format!("`{}`", code.name())]);
-    }
-    format!(
-        "## Input checks\n\nEvery version applies these checks, based on the field definitions.\n\n{}",
-        table.0
-    )
-}
-
-/// Returns a section about the inputs of a record, with their types, maximum lengths and codes.
-fn inputs<R: WireRecord>() -> String {
-    let mut table = Table::new(["field", "type", "maximum length", "codes"]);
-    for info in R::Field::ALL
-        .iter()
-        .map(|field| field.info())
-        .filter(|info| info.input)
-    {
-        let longest = info.max.map(|max| max.to_string()).unwrap_or_default();
-        let codes = match info.codes {
-            Some(Codes::Listed(list)) => format!("list `{}`", list.name()),
-            Some(Codes::OneOf(words)) => listed(words.iter().copied()),
-            None => String::new(),
-        };
-        table.row([
-            &format!("`{}`", info.name),
-            kind(info.kind),
-            &longest,
-            &codes,
-        ]);
-    }
-    format!("### {} input\n\n{}", capitalised(R::NAME), table.0)
 }
 
 /// Returns the name of a type.

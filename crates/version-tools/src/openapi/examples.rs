@@ -118,7 +118,7 @@ fn remove(data: &mut Map<String, Value>, path: &str) {
 /// Returns the reply with one record, with its address if the version shows it. `ids` are the
 /// values for the identifiers in the path of the endpoint. Returns `None` if one of them is
 /// missing.
-fn record(
+pub(crate) fn record(
     version: &ApiVersion,
     endpoint: Endpoint,
     ids: &[(&str, Option<&str>)],

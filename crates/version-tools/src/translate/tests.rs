@@ -4,6 +4,7 @@ use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
 use adapter_kit::{Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::form_version::FORM_VERSION;
 use conformance::sample_version::{SAMPLE_VERSION, TODAY};
+use conformance::wire_version::WIRE_VERSION;
 use domain::rules::{Rule, Rules, required};
 use domain::{AcceptedCodes, Trainee, TraineeField};
 use serde_json::json;
@@ -498,6 +499,18 @@ fn values_in_forms_are_translated_there_and_back() {
     let back = translated_between(&there.data, &FORM_VERSION, &SAMPLE_VERSION);
     assert_eq!(back.lost, []);
     assert_eq!(back.data, common);
+}
+
+#[test]
+fn list_gets_page_members_of_other_version() {
+    let record = json!({"trainee_id": "Fs4G74pwBJ1WWa15FMzZsQKn"});
+    let members = json!({"current_page": 2, "total_pages": 2, "total_count": 51, "per_page": 50});
+    let page = json!({"data": [record], "meta": members});
+    let there = translated_between(&page, &SAMPLE_VERSION, &WIRE_VERSION).data;
+    let expected = json!({"data": [record], "pagination": {"page": 2, "next": null}});
+    assert_eq!(there, expected);
+    let back = translated_between(&there, &WIRE_VERSION, &SAMPLE_VERSION).data;
+    assert_eq!(back, json!({"data": [record], "meta": {"current_page": 2}}));
 }
 
 #[test]

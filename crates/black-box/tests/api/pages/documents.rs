@@ -2,10 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use adapter_kit::form::{self, MemberForm};
+use adapter_kit::shape::JsonType;
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::{WireRecord, for_each_record};
+use adapter_kit::wire_form::DATA;
 use adapter_kit::{Endpoint, Label, names, reference};
-use domain::Code;
+use domain::{Code, RecordField as _};
 use form_urlencoded::Serializer;
-use serde_json::json;
+use serde_json::{Value, json};
 use version_tools::documents::contract::CHAPTERS;
 use versions::SERVED;
 
@@ -98,29 +103,214 @@ fn every_link_of_every_page_leads_somewhere() {
     assert_eq!(broken, [] as [&(String, String, String); 0]);
 }
 
+/// The documents of a version, by address, as plain text without passages about several versions.
+fn own_texts(register: &Register, label: Label) -> BTreeMap<String, String> {
+    let chapters = CHAPTERS
+        .iter()
+        .map(|chapter| format!("contract/{}", chapter.name));
+    let documents = DOCUMENTS
+        .iter()
+        .map(|&name| name.to_owned())
+        .chain(chapters);
+    let text = |document: String| {
+        let address = format!("/docs/{label}/{document}");
+        let page = get(register, &address).is(200).text;
+        let (_, main) = page.split_once("<main").expect("the text of the page");
+        (address, plain(&without_passages(main)))
+    };
+    documents.map(text).collect()
+}
+
+/// A page without the elements with passages about several versions.
+fn without_passages(page: &str) -> String {
+    let mut parts = page.split(" class=\"as-written\">");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let element = if text.ends_with("<div") {
+            "div"
+        } else {
+            "span"
+        };
+        let (start, end) = (format!("<{element}"), format!("</{element}>"));
+        let mut inner = 0;
+        let mut ends = part.match_indices(&end).map(|(at, _)| at);
+        let end = ends.find(|at| {
+            inner += 1;
+            part[..*at].matches(&start).count() < inner
+        });
+        text.push_str(&part[end.expect("the end of the passage")..]);
+    }
+    text
+}
+
+/// The text of a page without its elements.
+fn plain(page: &str) -> String {
+    let text: String = page
+        .split('<')
+        .filter_map(|part| Some(part.split_once('>')?.1))
+        .collect();
+    let escaped = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&amp;", "&"),
+    ];
+    escaped
+        .into_iter()
+        .fold(text, |text, (escaped, plain)| text.replace(escaped, plain))
+}
+
+/// The names that other versions have for the fields of a version. Names of rules are other words.
+fn old_names<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
+    fn names<R: WireRecord>(version: &ApiVersion) -> Vec<(R::Field, &'static str)> {
+        let sent = R::inputs(version).entries.iter();
+        let shown = R::shape(version)
+            .map_or(&[][..], |shape| shape.entries)
+            .iter();
+        let shown = shown.filter_map(|entry| Some((entry.field()?, entry.name)));
+        sent.map(|input| (input.field, input.name))
+            .chain(shown)
+            .collect()
+    }
+    let fields: Vec<_> = names::<R>(version)
+        .into_iter()
+        .map(|(field, _)| field)
+        .collect();
+    let all = SERVED.iter().flat_map(|other| names::<R>(other));
+    let old = all
+        .filter(|(field, _)| fields.contains(field))
+        .map(|(_, name)| name);
+    let is_rule = |name: &str| R::rules(version).iter().any(|rule| rule.name == name);
+    old.filter(|name| !is_rule(name)).collect()
+}
+
+/// The keys of all bodies of a version.
+fn keys(register: &Register, label: Label) -> BTreeSet<String> {
+    fn collect(schema: &Value, keys: &mut BTreeSet<String>) {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        keys.extend(properties.into_iter().flatten().map(|(key, _)| key.clone()));
+        let members = schema
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(_, member)| member);
+        let items = schema.as_array().into_iter().flatten();
+        members.chain(items).for_each(|inner| collect(inner, keys));
+    }
+    let openapi = register.request("GET", &format!("/api/{label}/openapi.json"));
+    let mut keys = BTreeSet::new();
+    collect(&openapi.send().is(200).body, &mut keys);
+    keys
+}
+
+/// The values in a text that the version does not write in this way, with their keys.
+fn old_values<R: WireRecord>(version: &ApiVersion, text: &str) -> Vec<String> {
+    let mut old = Vec::new();
+    for input in R::inputs(version).entries {
+        let info = input.field.info();
+        let words = version.wire.words_of(info.codes).unwrap_or_default();
+        let is_old = |value: &Value| {
+            let is_code = words.iter().any(|(code, _)| value == code);
+            let is_text = input.accepts == Some(JsonType::Integer) && value.is_string();
+            let form = input.form.filter(|form| form.form.members() == 1);
+            let is_readable =
+                |form: MemberForm| form::read(form.form, value, &info.into()).is_some();
+            is_code || is_text || !form.is_none_or(is_readable)
+        };
+        let key = format!("\"{}\":", input.name);
+        for (at, _) in text.match_indices(&key) {
+            let rest = &text[at + key.len()..];
+            let value = serde_json::Deserializer::from_str(rest).into_iter().next();
+            old.extend(
+                value
+                    .and_then(Result::ok)
+                    .filter(is_old)
+                    .map(|value| format!("{key}{value}")),
+            );
+        }
+    }
+    old
+}
+
+/// The ends of paths that only other versions have for the endpoints of a version, such as
+/// `/defer`.
+fn old_paths(version: &ApiVersion) -> BTreeSet<&'static str> {
+    let end = |path: &'static str| &path[path.rfind('/').unwrap_or(0)..];
+    let own: BTreeSet<_> = version
+        .endpoints
+        .all()
+        .map(|endpoint| end(version.row(endpoint).path))
+        .collect();
+    let rows = SERVED
+        .iter()
+        .flat_map(|other| version.endpoints.all().map(|endpoint| other.row(endpoint)));
+    rows.map(|row| end(row.path))
+        .filter(|end| !own.contains(end))
+        .collect()
+}
+
 #[test]
-fn document_has_only_the_names_of_its_version() {
+fn document_has_only_the_names_keys_values_and_paths_of_its_version() {
+    let register = Register::start();
+    // A list has one name in all versions.
+    let lists: BTreeSet<&str> = reference::names().collect();
+    let keys: Vec<_> = SERVED
+        .iter()
+        .map(|version| keys(&register, version.label))
+        .collect();
+    let mut found = Vec::new();
+    for (version, own_keys) in SERVED.iter().zip(&keys) {
+        let own = names::all(version);
+        let own: BTreeSet<&str> = own.iter().flat_map(|name| name.split('.')).collect();
+        let old: BTreeSet<&str> = for_each_record!(old_names(version))
+            .concat()
+            .into_iter()
+            .collect();
+        let old_keys: BTreeSet<_> = keys
+            .iter()
+            .flatten()
+            .filter(|key| !own_keys.contains(*key))
+            .collect();
+        let old_paths = old_paths(version);
+        for (address, text) in own_texts(&register, version.label) {
+            let mut add = |what: String| found.push(format!("{address}: {what}"));
+            let words = words(&text);
+            let names = words
+                .intersection(&old)
+                .filter(|name| !own.contains(*name) && !lists.contains(*name));
+            names.for_each(|name| add(format!("name {name}")));
+            let keys = old_keys
+                .iter()
+                .filter(|key| text.contains(&format!("\"{key}\":")));
+            keys.for_each(|key| add(format!("key {key}")));
+            let values = for_each_record!(old_values(version, &text)).concat();
+            values
+                .into_iter()
+                .for_each(|value| add(format!("value {value}")));
+            for path in &old_paths {
+                let mut ends = text.split(path).skip(1);
+                if ends.any(|rest| {
+                    !rest.starts_with(|c: char| c.is_alphanumeric() || "-_".contains(c))
+                }) {
+                    add(format!("path {path}"));
+                }
+            }
+            let is_list_in_data = text.replace(' ', "").contains("{\"data\":[]}");
+            if version.wire.envelope.list != DATA && is_list_in_data {
+                add("list in data".to_owned());
+            }
+        }
+    }
+    assert_eq!(found, [] as [String; 0]);
+}
+
+#[test]
+fn fields_document_has_every_name_of_its_version() {
     let register = Register::start();
     for version in SERVED {
-        let own = names::all(version);
-        let foreign: BTreeSet<&str> = SERVED
-            .iter()
-            .flat_map(|other| names::all(other))
-            .filter(|name| !own.contains(name))
-            .collect();
-        // A list has one name in all versions.
-        let lists: BTreeSet<&str> = reference::names().collect();
-        for document in ["guide", "fields", "problems", "funding", "reference-data"] {
-            let page = get(&register, &format!("/docs/{}/{document}", version.label)).is(200);
-            let found: Vec<_> = words(&page.text)
-                .intersection(&foreign)
-                .copied()
-                .filter(|name| !lists.contains(name))
-                .collect();
-            assert_eq!(found, [] as [&str; 0], "{document} of {}", version.label);
-        }
         let fields = get(&register, &format!("/docs/{}/fields", version.label)).is(200);
         let words = words(&fields.text);
+        let own = names::all(version);
         let missing: Vec<_> = own
             .iter()
             .filter(|name| !name.split('.').all(|step| words.contains(step)))

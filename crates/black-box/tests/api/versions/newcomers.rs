@@ -43,7 +43,7 @@ fn shown(reply: &Response) -> String {
     }
     assert!(reply.data()[0]["trainee_id"].is_string());
     format!(
-        r#"{{"errors":{},"data":[{{"trainee_id":"Fs4G74pwBJ1WWa15FMzZsQKn",...}}]}}"#,
+        r#"{{"errors":{},"data":[{{"trainee_id":"Fs4G74pwBJ1WWa15FMzZsQKn", ...}}]}}"#,
         reply.body["errors"]
     )
 }
