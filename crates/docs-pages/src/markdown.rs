@@ -205,15 +205,15 @@ impl<'a> Renderer<'a> {
     }
 
     /// Returns code with the names of the version.
-    fn code<'b>(&self, code: &'b str) -> Cow<'b, str> {
+    fn rewrite_code<'b>(&self, code: &'b str) -> Cow<'b, str> {
         match self.words() {
-            Some(wording) => Cow::Owned(wording.code(code, &self.subject)),
+            Some(wording) => Cow::Owned(wording.rewrite_code(code, &self.subject)),
             None => Cow::Borrowed(code),
         }
     }
 
-    /// Starts or ends a passage that keeps its names, in an element of its own.
-    fn mark(&mut self, comment: &str, element: &str) {
+    /// Starts or ends a passage that keeps its names, inside an element.
+    fn mark_passage(&mut self, comment: &str, element: &str) {
         match comment.trim() {
             "<!-- as written -->" => {
                 self.is_as_written = true;
@@ -229,7 +229,7 @@ impl<'a> Renderer<'a> {
 
     /// Adds code in a sentence, and a note on the field in the first cell of a row.
     fn write_code(&mut self, code: &str) {
-        let own = self.code(code).into_owned();
+        let own = self.rewrite_code(code).into_owned();
         self.text.push_str(&own);
         self.written.push(Event::Code(own.into()));
         let Some(wording) = self.words() else { return };
@@ -237,7 +237,7 @@ impl<'a> Renderer<'a> {
             self.subject.field = Some(code.to_owned());
         }
         let is_first_cell = self.table.as_ref().is_some_and(Table::is_in_first_cell);
-        if let Some(note) = wording.note(code).filter(|_| is_first_cell) {
+        if let Some(note) = wording.find_note(code).filter(|_| is_first_cell) {
             let note = escaped(&note);
             self.write(format!(" <span class=\"tag tag-plain\">{note}</span>"));
         }
@@ -253,16 +253,16 @@ impl<'a> Renderer<'a> {
             Event::End(end) => self.end(*end),
             Event::Text(text) => {
                 let text = match self.words() {
-                    Some(wording) if !self.is_code_block => wording.prose(text),
-                    Some(_) | None => self.code(text).into_owned(),
+                    Some(wording) if !self.is_code_block => wording.rewrite_prose(text),
+                    Some(_) | None => self.rewrite_code(text).into_owned(),
                 };
                 self.text.push_str(&text);
                 self.written.push(Event::Text(text.into()));
             }
             Event::Code(code) => self.write_code(code),
             // HTML in the text is dropped.
-            Event::Html(comment) => self.mark(comment, "div"),
-            Event::InlineHtml(comment) => self.mark(comment, "span"),
+            Event::Html(comment) => self.mark_passage(comment, "div"),
+            Event::InlineHtml(comment) => self.mark_passage(comment, "span"),
             Event::HardBreak | Event::SoftBreak => {
                 self.text.push(' ');
                 self.written.push(Event::HardBreak);
@@ -379,7 +379,7 @@ impl<'a> Renderer<'a> {
             .skip(1)
             .find(|event| !matches!(event, Event::Start(_)));
         let anchor = match first_content {
-            Some(Event::Code(code)) => Some(slug(&self.code(code))),
+            Some(Event::Code(code)) => Some(slug(&self.rewrite_code(code))),
             Some(Event::Text(text))
                 if text.len() == 3 && text.bytes().all(|digit| digit.is_ascii_digit()) =>
             {
@@ -479,7 +479,7 @@ impl<'a> Renderer<'a> {
         }
         let missing = self
             .wording
-            .and_then(|wording| wording.missing_subject(&self.heading_as_written));
+            .and_then(|wording| wording.find_missing_subject(&self.heading_as_written));
         if let Some(missing) = missing {
             self.is_missing_section = !missing.has_counterpart;
             let mut html = String::new();

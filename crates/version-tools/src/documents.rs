@@ -35,3 +35,17 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         .collect::<Vec<_>>()
         .join(", ")
 }
+
+/// Returns a table in Markdown.
+pub(crate) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let names: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
+    let rule = format!("|{}\n", "---|".repeat(columns.len()));
+    [line(&names), rule]
+        .into_iter()
+        .chain(rows.map(|row| line(&row)))
+        .collect()
+}

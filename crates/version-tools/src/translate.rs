@@ -262,9 +262,10 @@ impl<'a> Translator<'a> {
             let next = (*member == PageMember::Next).then_some(Value::Null);
             Some(((*name).to_owned(), value.or(next)?))
         });
-        match own_object {
-            "" => reply.extend(own),
-            name => drop(reply.insert(name.to_owned(), own.collect())),
+        if own_object.is_empty() {
+            reply.extend(own);
+        } else {
+            reply.insert(own_object.to_owned(), own.collect());
         }
     }
 

@@ -143,7 +143,7 @@ pub(crate) fn rendered(
     Some(render(
         &markdown
             .replacen(GENERATED, "", 1)
-            .replace(MOVES, &moves(label, versions)),
+            .replace(MOVES, &link_moves(label, versions)),
         wording.as_ref(),
         &|address| link(label, document, part, address),
     ))
@@ -181,7 +181,7 @@ fn for_page(markdown: &str) -> String {
 }
 
 /// Returns links to the pages about moves from and to a version; empty for the only version.
-fn moves(label: Label, versions: &Versions) -> String {
+fn link_moves(label: Label, versions: &Versions) -> String {
     let links: Vec<String> = pairs_about(label, versions)
         .into_iter()
         .map(|(from, to)| format!("[{from} to {to}]({})", paths::move_page(from, to)))

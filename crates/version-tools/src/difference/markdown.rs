@@ -1,7 +1,7 @@
 //! Differences as Markdown.
 
 use super::{Change, Difference, Example};
-use crate::documents::lists::table;
+use crate::documents::table;
 
 impl Difference {
     /// Returns the difference in Markdown.

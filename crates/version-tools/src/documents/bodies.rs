@@ -25,8 +25,10 @@ const OMISSIONS: [(&str, &str); 4] = [
     (", ...", ",\"\u{2026}\":\"\u{2026}\""),
     (": ...", ":\"\u{2026}\""),
 ];
-/// The length of a body on one line.
+/// The most characters of a body on one line.
 const MAX_COLUMNS: usize = 100;
+/// The day of the requests in documents. Their dates are valid on it.
+const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 11, 21).unwrap();
 /// The errors without a path in documents, with their statuses.
 const ERRORS: [(&str, u16); 2] = [("NotFound", 404), ("Conflict", 409)];
 
@@ -51,7 +53,7 @@ pub(super) fn rewrite(
     if code.starts_with('"')
         && let Some((member, _)) = parse(&format!("{{{code}}}"))
     {
-        let own = body(forms, &member, request);
+        let own = translate_body(forms, &member, request);
         if own == member {
             return code.to_owned();
         }
@@ -73,7 +75,7 @@ pub(super) fn rewrite(
             continue;
         }
         written += &words(&std::mem::take(&mut between));
-        let own = body(forms, &found, request);
+        let own = translate_body(forms, &found, request);
         written += &if own == found {
             text.to_owned()
         } else {
@@ -84,12 +86,12 @@ pub(super) fn rewrite(
 }
 
 /// Returns the body of a version for a canonical body.
-fn body(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -> Value {
-    if let Some(own) = error(forms, canonical, request) {
+fn translate_body(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -> Value {
+    if let Some(own) = write_error(forms, canonical, request) {
         return own;
     }
     let version = forms.own.version;
-    let translation = translated(forms, canonical, &BodyKind::default());
+    let translation = translate_value(forms, canonical, &BodyKind::default());
     let mut own = translation.data;
     let BodyKind {
         record,
@@ -105,7 +107,7 @@ fn body(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -> Value
         && let Some(record) = record.zip(canonical.get(DATA).filter(|data| data.is_object()))
         && let Some(members) = own.as_object_mut()
     {
-        members.extend(address(version, record).unwrap_or_default());
+        members.extend(write_address(version, record).unwrap_or_default());
     }
     own
 }
@@ -130,7 +132,7 @@ fn add_required(version: &ApiVersion, body: &mut Value, problem: &ErrorEntry) ->
 }
 
 /// Returns the members next to a record with its address; none if the version does not show it.
-fn address(
+fn write_address(
     version: &ApiVersion,
     (kind, record): (RecordKind, &Value),
 ) -> Option<Map<String, Value>> {
@@ -148,7 +150,7 @@ fn address(
 }
 
 /// Returns the body of an error as the version writes it; `None` for other bodies.
-fn error(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -> Option<Value> {
+fn write_error(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -> Option<Value> {
     let text = |of: &Value| Some(of.get("message")?.as_str()?.to_owned());
     let (body, status) = match (canonical.get("errors"), request) {
         (None, _) => {
@@ -162,7 +164,7 @@ fn error(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -> Opti
                 purpose: Some(Purpose::Update),
             };
             let request = serde_json::from_str(request).ok()?;
-            let errors = translated(forms, &request, &kind).problems;
+            let errors = translate_value(forms, &request, &kind).problems;
             (ErrorBody::List(Errors { errors }), 422)
         }
         (Some(Value::Array(entries)), None) => {
@@ -172,7 +174,7 @@ fn error(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -> Opti
             let errors = Errors::one(name, text(entry)?);
             let body = match canonical.get(DATA) {
                 Some(existing) => {
-                    let own = translated(forms, existing, &BodyKind::default()).data;
+                    let own = translate_value(forms, existing, &BodyKind::default()).data;
                     ErrorBody::Conflict(errors, to_raw_value(&own).ok()?)
                 }
                 None => ErrorBody::List(errors),
@@ -192,9 +194,10 @@ fn error(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -> Opti
     serde_json::from_slice(&json).ok()
 }
 
-fn translated(forms: BodyForms<'_>, value: &Value, kind: &BodyKind) -> Translation {
+/// Translates a value. `kind` says which body it is, as far as that is known.
+fn translate_value(forms: BodyForms<'_>, value: &Value, kind: &BodyKind) -> Translation {
     let context = TranslationContext {
-        today: NaiveDate::from_ymd_opt(2026, 11, 21).unwrap_or_default(),
+        today: TODAY,
         lists: forms.lists,
     };
     let body = value.clone().into();

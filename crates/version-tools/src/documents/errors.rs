@@ -2,8 +2,7 @@
 
 use domain::Code;
 
-use super::GENERATED;
-use super::lists::table;
+use super::{GENERATED, table};
 
 /// The codes of problems with names and codes of other versions.
 const ABOUT_VERSIONS: [Code; 3] = [

@@ -7,7 +7,8 @@ use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::{Field, Kind, Value};
 
-use super::lists::{table, values};
+use super::lists::values;
+use super::table;
 
 /// Returns the document about the fields of a version, with one section for each record.
 #[must_use]

@@ -8,8 +8,7 @@ use adapter_kit::version::ApiVersion;
 use domain::rules::funding::{ELIGIBLE, EXCEPTION_SUBJECTS};
 use domain::{List, Lists, TraineeField as F};
 
-use super::escaped;
-use super::lists::table;
+use super::{escaped, table};
 
 /// Returns the document about funding, with the names of a version.
 #[must_use]

@@ -10,7 +10,7 @@ use domain::fields::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
 use domain::lists::Entry;
 use domain::{List, Lists};
 
-use super::{escaped, listed};
+use super::{escaped, listed, table};
 
 /// Returns the page with all lists, with the names of a version.
 #[must_use]
@@ -278,20 +278,6 @@ pub(super) fn values(field: domain::Field) -> String {
         Some(Codes::OneOf(words)) => listed(words.iter().copied()),
         Some(Codes::Listed(_)) | None => String::new(),
     }
-}
-
-/// Returns a table in Markdown.
-pub(crate) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        format!("| {} |\n", cells.join(" | "))
-    };
-    let names: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
-    let rule = format!("|{}\n", "---|".repeat(columns.len()));
-    [line(&names), rule]
-        .into_iter()
-        .chain(rows.map(|row| line(&row)))
-        .collect()
 }
 
 #[cfg(test)]

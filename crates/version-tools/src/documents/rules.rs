@@ -6,8 +6,7 @@ use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::rules::Gate;
 use domain::{Kind, Record, RecordField as _, Rule, TraineeField};
 
-use super::lists::table;
-use super::{GENERATED, listed};
+use super::{GENERATED, listed, table};
 use crate::demand::with_subject;
 
 /// Returns the document about rules, with one row for each rule. Rules of the newest version are in

@@ -73,7 +73,7 @@ impl<'a> Wording<'a> {
     /// Returns the wording of a version. `canonical` is the version in the written documents.
     #[must_use]
     pub fn new(canonical: &'a Served, own: &'a Served, lists: &'a Lists) -> Self {
-        let records = for_each_record!(fields(canonical.version));
+        let records = for_each_record!(list_fields(canonical.version));
         Self {
             canonical,
             own,
@@ -85,8 +85,8 @@ impl<'a> Wording<'a> {
 
     /// Rewrites a piece of code, such as a field, a path, a command or a body.
     #[must_use]
-    pub fn code(&self, code: &str, subject: &Subject) -> String {
-        if let Some(value) = self.value(code, subject) {
+    pub fn rewrite_code(&self, code: &str, subject: &Subject) -> String {
+        if let Some(value) = self.rewrite_value(code, subject) {
             return value;
         }
         let forms = BodyForms {
@@ -95,19 +95,21 @@ impl<'a> Wording<'a> {
             lists: self.lists,
         };
         let request = subject.request.as_deref();
-        bodies::rewrite(forms, code, request, &|code| self.words(code, subject))
+        bodies::rewrite(forms, code, request, &|code| {
+            self.rewrite_words(code, subject)
+        })
     }
 
     /// Rewrites prose with the terms and paths of this version.
     #[must_use]
-    pub fn prose(&self, text: &str) -> String {
-        self.paths(&self.own.version.vocabulary.apply(text))
+    pub fn rewrite_prose(&self, text: &str) -> String {
+        self.rewrite_paths(&self.own.version.vocabulary.apply(text))
     }
 
     /// Rewrites code without bodies.
-    fn words(&self, code: &str, subject: &Subject) -> String {
+    fn rewrite_words(&self, code: &str, subject: &Subject) -> String {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let paths = self.paths(code);
+        let paths = self.rewrite_paths(code);
         let mut words = String::with_capacity(paths.len());
         let mut rest = paths.as_str();
         // Each step takes one word and the characters after it.
@@ -115,8 +117,8 @@ impl<'a> Wording<'a> {
             let (word, after) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
             let (between, after) = after.split_at(after.find(is_part).unwrap_or(after.len()));
             let names = self
-                .field(word, subject)
-                .map(|field| self.names(word, field));
+                .find_field(word, subject)
+                .map(|field| self.list_names(word, field));
             let names = names.filter(|names| !names.is_empty());
             words += &names.map_or(word.to_owned(), |names| names.join(", "));
             words += between;
@@ -127,7 +129,7 @@ impl<'a> Wording<'a> {
 
     /// Returns a field by its canonical name. A section about a record has only fields of this
     /// record. In a section about an endpoint, fields of its request come first.
-    fn field(&self, name: &str, subject: &Subject) -> Option<Field> {
+    fn find_field(&self, name: &str, subject: &Subject) -> Option<Field> {
         let request = subject.endpoint.and_then(|endpoint| endpoint.row().request);
         let first = subject.record.or(request.map(|request| request.record));
         let mut records: Vec<&Record> = self.records.iter().collect();
@@ -138,7 +140,7 @@ impl<'a> Wording<'a> {
     }
 
     /// Returns the names of the version for a canonical name; none if it does not have the field.
-    fn names(&self, name: &str, field: Field) -> Vec<&'static str> {
+    fn list_names(&self, name: &str, field: Field) -> Vec<&'static str> {
         let sent = names::inputs(self.own.version, field);
         let is_shown = name != names::list(self.canonical.version, field) || sent.is_empty();
         let shown = names::field(self.own.version, field);
@@ -152,30 +154,30 @@ impl<'a> Wording<'a> {
     /// Whether a piece of code is a name whose values can follow it.
     #[must_use]
     pub fn is_name(&self, code: &str) -> bool {
-        code == PER_PAGE || self.field(code, &Subject::default()).is_some()
+        code == PER_PAGE || self.find_field(code, &Subject::default()).is_some()
     }
 
     /// Returns a note on a field or an endpoint: that the version does not have it, or what the
     /// version demands of the field.
     #[must_use]
-    pub fn note(&self, code: &str) -> Option<String> {
+    pub fn find_note(&self, code: &str) -> Option<String> {
         let endpoint = code
             .split_once(' ')
             .and_then(|(method, path)| endpoint_at(method, path));
         let has = |(endpoint, _)| self.own.version.endpoints.has(endpoint);
-        let field = self.field(code, &Subject::default());
-        let is_missing = field.is_some_and(|field| self.names(code, field).is_empty());
+        let field = self.find_field(code, &Subject::default());
+        let is_missing = field.is_some_and(|field| self.list_names(code, field).is_empty());
         if is_missing || !endpoint.is_none_or(has) {
             return Some(format!("not in {}", self.own.version.label));
         }
         let versions = [self.canonical.version, self.own.version];
-        let notes = for_each_record!(note(versions, field?));
+        let notes = for_each_record!(write_note(versions, field?));
         notes.into_iter().flatten().next()
     }
 
     /// Returns a code of the current field, the size of a page or the status of the section's
     /// endpoint, as this version writes it; `None` for other code.
-    fn value(&self, code: &str, subject: &Subject) -> Option<String> {
+    fn rewrite_value(&self, code: &str, subject: &Subject) -> Option<String> {
         let version = self.own.version;
         if let Some(endpoint) = subject.endpoint
             && code == endpoint.row().status.to_string()
@@ -189,7 +191,8 @@ impl<'a> Wording<'a> {
             let size = sizes.iter().find(|(common, _)| code == common.to_string());
             return size.map(|(_, own)| own.to_string());
         }
-        let Some(Codes::Listed(list)) = self.field(name, &Subject::default())?.info().codes else {
+        let Some(Codes::Listed(list)) = self.find_field(name, &Subject::default())?.info().codes
+        else {
             return None;
         };
         self.lists.entry(list, code)?;
@@ -198,7 +201,7 @@ impl<'a> Wording<'a> {
 
     /// Returns what the version does not have, if that is the subject of a heading.
     #[must_use]
-    pub fn missing_subject(&self, heading: &str) -> Option<MissingSubject> {
+    pub fn find_missing_subject(&self, heading: &str) -> Option<MissingSubject> {
         let version = self.own.version;
         let label = version.label;
         if heading.ends_with("Errors by field") && version.wire.problems != ProblemForm::Errors {
@@ -219,7 +222,7 @@ impl<'a> Wording<'a> {
 
     /// Rewrites the path of the version, and methods with paths, such as `POST /trainees` or
     /// `-X POST "$BASE/trainees"`.
-    fn paths(&self, text: &str) -> String {
+    fn rewrite_paths(&self, text: &str) -> String {
         let base = self.canonical.version.label.base_path();
         let text = text.replace(&base, &self.own.version.label.base_path());
         let mut written: Vec<String> = Vec::new();
@@ -251,8 +254,7 @@ impl<'a> Wording<'a> {
 
 /// Returns the endpoint at the end of a heading, such as `4.2 GET /trainees`; `None` if the heading
 /// does not end with one.
-#[must_use]
-pub fn endpoint_in(heading: &str) -> Option<Endpoint> {
+pub(super) fn endpoint_in(heading: &str) -> Option<Endpoint> {
     Endpoint::ALL
         .iter()
         .copied()
@@ -277,7 +279,7 @@ fn endpoint_at<'a>(method: &str, word: &'a str) -> Option<(Endpoint, &'a str)> {
 }
 
 /// Returns the fields of a record with their names in a version. A nested list has two names.
-fn fields<R: WireRecord>(version: &ApiVersion) -> Option<Record> {
+fn list_fields<R: WireRecord>(version: &ApiVersion) -> Option<Record> {
     let named = |field: Field| {
         [names::list(version, field), names::field(version, field)].map(|name| (name, field))
     };
@@ -289,7 +291,7 @@ fn fields<R: WireRecord>(version: &ApiVersion) -> Option<Record> {
 
 /// Returns what a version demands of a field, but not the canonical version: a value, and the form
 /// of the values.
-fn note<R: WireRecord>([canonical, own]: [&ApiVersion; 2], field: Field) -> Option<String> {
+fn write_note<R: WireRecord>([canonical, own]: [&ApiVersion; 2], field: Field) -> Option<String> {
     let field = R::field_of(field)?;
     let requires = |version| {
         let mut rules = R::rules(version).iter();
