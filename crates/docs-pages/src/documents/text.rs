@@ -135,8 +135,8 @@ pub(crate) fn rendered(
         (Document::Lists, Some(name)) => lists::list(name, version, versions, codes)?,
         (Document::Funding, _) => funding(version, codes),
     };
-    // A document that is generated for a version has the names of the version already.
     let canonical = versions::all().find(*WRITTEN_LABEL)?;
+    // A document that is generated for a version has the names of the version already.
     let wording = document
         .file()
         .map(|_| Wording::new(canonical, served, codes));
