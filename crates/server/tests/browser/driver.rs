@@ -198,6 +198,18 @@ impl Browser {
         );
     }
 
+    /// Presses the Tab key until the focus moves. The browser drops keys until it has shown a page for
+    /// the first time.
+    #[track_caller]
+    pub(crate) fn tab(&self) {
+        self.run("window.focused = document.activeElement;");
+        let begun = Instant::now();
+        while self.see("window.focused === document.activeElement") == Value::Bool(true) {
+            assert!(begun.elapsed() < TIMEOUT, "the Tab key moves no focus");
+            self.press(TAB);
+        }
+    }
+
     /// Presses the Tab key until the element with this id has the focus, and says where the focus
     /// has been.
     pub(crate) fn tab_to(&self, id: &str) -> Vec<String> {
@@ -207,7 +219,7 @@ impl Browser {
                 been.len() < 60,
                 "the Tab key does not lead to {id}: {been:?}"
             );
-            self.press(TAB);
+            self.tab();
             been.push(self.focus());
         }
         been

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use versions::SERVED;
 
-use super::driver::{Browser, ENTER, Scripts, TAB};
+use super::driver::{Browser, ENTER, Scripts};
 use super::resources::require_loaded;
 use super::served::Server;
 
@@ -141,7 +141,7 @@ fn keyboard_skips_to_the_content_and_shows_the_focus() {
     };
     let server = Server::start();
     browser.open(&format!("{}/docs", server.origin));
-    browser.press(TAB);
+    browser.tab();
     assert_eq!(browser.focus(), "Skip to the main content");
     assert_eq!(
         browser.see("document.activeElement.getBoundingClientRect().left >= 0"),
@@ -150,7 +150,7 @@ fn keyboard_skips_to_the_content_and_shows_the_focus() {
     let outline = "getComputedStyle(document.activeElement).outlineStyle";
     assert_eq!(browser.read(outline), "solid");
     browser.press(ENTER);
-    browser.press(TAB);
+    browser.tab();
     assert_eq!(
         browser.see("document.getElementById('main').contains(document.activeElement)"),
         json!(true)

@@ -8,7 +8,7 @@ use serde_json::json;
 use test_support::OpenIdProvider;
 
 use super::axe;
-use super::driver::{Browser, ENTER, Scripts, TAB};
+use super::driver::{Browser, ENTER, Scripts};
 use super::served::Server;
 
 /// The provider of the demo.
@@ -63,7 +63,7 @@ fn log_in(browser: &Browser, server: &Server, provider: &OpenIdProvider, account
     ));
     browser.wait_until("document.activeElement.name === 'login'");
     browser.press(account);
-    browser.press(TAB);
+    browser.tab();
     browser.press("any");
     browser.press(ENTER);
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use versions::SERVED;
 
 use super::axe;
-use super::driver::{Browser, ENTER, Scripts, TAB};
+use super::driver::{Browser, ENTER, Scripts};
 use super::resources::require_loaded;
 use super::served::Server;
 
@@ -120,7 +120,7 @@ fn token_is_issued_replaced_and_revoked_by_keyboard_without_scripts() {
         browser.enter();
         wait_for_title(&browser, "Error: Tokens");
         browser.wait_until("document.activeElement.id === 'summary'");
-        browser.press(TAB);
+        browser.tab();
         browser.press(ENTER);
         browser.wait_until("location.hash === '#name'");
         browser.tab_to("name");
