@@ -5,6 +5,9 @@ use std::str::FromStr;
 use domain::nested_kinds;
 use serde::{Serialize, Serializer};
 
+/// The JSON key of the idempotency key of an item in a batch.
+pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
+
 /// A string that is not one of the accepted choices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it must be one of {}", .accepted.join(", "))]

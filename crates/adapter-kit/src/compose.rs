@@ -25,11 +25,21 @@ pub struct Request<'a, R: Record> {
     pub lists: &'a Lists,
 }
 
-/// The request body `{"data": ...}`.
+/// The object `{"data": ...}`.
 #[derive(Debug, serde::Serialize)]
 pub struct Data<T> {
     /// The value of `data`.
     pub data: T,
+}
+
+/// An object with a value under one key, such as [`Envelope::request`](crate::Envelope::request).
+#[derive(Debug)]
+pub struct Keyed<T>(pub &'static str, pub T);
+
+impl<T: Serialize> Serialize for Keyed<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([(self.0, &self.1)])
+    }
 }
 
 impl<R: WireRecord> Request<'_, R> {
@@ -40,7 +50,7 @@ impl<R: WireRecord> Request<'_, R> {
     /// Fails if a value cannot be written as JSON. Records of the dictionary have only values that
     /// can.
     pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec(&Data { data: self })
+        serde_json::to_vec(&Keyed(self.version.wire.envelope.request, self))
     }
 }
 

@@ -18,6 +18,7 @@ mod number;
 mod prefix;
 mod split;
 mod unix;
+mod words;
 
 pub use codes::LABELLED;
 pub use flag::{Flag, ThreeWords};
@@ -25,6 +26,7 @@ pub use number::{NUMBER, Scaled};
 pub use prefix::Prefix;
 pub use split::FirstWord;
 pub use unix::{UNIX_SECONDS, UnixSeconds};
+pub use words::CodeWords;
 
 /// Writes the values of a field, and reads them back.
 pub trait Form: fmt::Debug + Send + Sync {
@@ -190,6 +192,31 @@ pub fn read(form: &dyn Form, written: &Json, field: &FormField) -> Option<Value<
         let is_unchanged = form.write(&Value::text(text), field) == *written;
         is_unchanged.then(|| Value::Text(text.to_owned().into()))
     })
+}
+
+/// Returns a written value as the text of a path or of a query parameter. A text is the same text.
+#[must_use]
+pub fn to_text(written: Json) -> String {
+    match written {
+        Json::String(text) => text,
+        Json::Null => String::new(),
+        other @ (Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_)) => {
+            other.to_string()
+        }
+    }
+}
+
+/// Reads the text of a path or of a query parameter, or returns `None` for a text that the form
+/// does not write.
+#[must_use]
+pub fn read_text(form: &dyn Form, text: &str, field: &FormField) -> Option<Value<'static>> {
+    // First as a number or a boolean, because a form may keep any text unchanged.
+    let scalar = serde_json::from_str(text)
+        .ok()
+        .filter(|written: &Json| written.is_number() || written.is_boolean());
+    scalar
+        .and_then(|written| read(form, &written, field))
+        .or_else(|| read(form, &Json::from(text), field))
 }
 
 /// Returns a member of a written value.

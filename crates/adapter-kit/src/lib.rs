@@ -34,10 +34,14 @@
 pub mod body_kind;
 pub mod compose;
 pub mod endpoint;
+mod error_body;
+pub mod filters;
 pub mod form;
+pub mod identifiers;
 pub mod label;
 pub mod lifecycle;
 pub mod names;
+pub mod problem_form;
 pub mod problems;
 pub mod read;
 pub mod read_only;
@@ -50,9 +54,11 @@ pub mod wire;
 pub mod wire_form;
 
 pub use endpoint::{Endpoint, EndpointRow, Method};
+pub use filters::{Filter, FilterForms};
 pub use label::{Label, Stage};
 pub use names::known_names::changed_names;
 pub use names::other_names::FormerName;
+pub use problem_form::ProblemForm;
 pub use shape::{Entry, InputName, Inputs, Shape, Source, VersionField};
 pub use version::{
     AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, NestedShapes, NestedVisibility,
@@ -60,4 +66,4 @@ pub use version::{
 };
 pub use versions::{Served, UnknownVersion, Versions};
 pub use wire::WireRecord;
-pub use wire_form::{Envelope, PageMember, PageSize, ProblemForm, Wire};
+pub use wire_form::{Envelope, PageMember, PageSize, Wire};

@@ -61,6 +61,26 @@ pub fn field(version: &ApiVersion, field: Field) -> &'static str {
     list(version, field)
 }
 
+/// Returns the names of all members of a field in requests: several if the version splits its
+/// values, otherwise the name of the field.
+#[must_use]
+pub fn members(version: &ApiVersion, field: Field) -> Vec<&'static str> {
+    fn names<R: WireRecord>(version: &ApiVersion, field: Field) -> Vec<&'static str> {
+        let inputs = R::field_of(field).map(|field| R::inputs(version).all_of_field(field));
+        inputs
+            .into_iter()
+            .flatten()
+            .map(|input| input.name)
+            .collect()
+    }
+    let names = for_each_record!(names(version, field)).concat();
+    if names.len() > 1 {
+        names
+    } else {
+        vec![self::field(version, field)]
+    }
+}
+
 /// Returns the name of a field or of a nested list in requests. Falls back to the name in
 /// responses, then to the canonical name.
 #[must_use]
@@ -137,7 +157,7 @@ pub fn form_named(version: &ApiVersion, name: &str) -> Option<MemberForm> {
 #[must_use]
 pub fn path_in_message(version: &ApiVersion, path: &Path) -> String {
     match path {
-        Path::Data => "data".to_owned(),
+        Path::Data => version.wire.envelope.request.to_owned(),
         Path::Field(at) => field(version, *at).to_owned(),
         Path::List(at) => list(version, *at).to_owned(),
         Path::Nested {

@@ -14,7 +14,6 @@ use domain::{
     Action, DegreeField, Field, Kind, List, Lists, Notice, Path, Problem, ProblemKind, State,
     TraineeField,
 };
-use serde::Serialize;
 
 use crate::endpoint::Endpoint;
 use crate::form::MemberForm;
@@ -29,65 +28,19 @@ use crate::wire::{WireRecord, for_each_record};
 use crate::wire_form::{Words, word_of};
 
 mod by_field;
-mod error_body;
 
-pub use by_field::{ErrorsByField, FieldErrors};
-pub use error_body::{ErrorBody, ParameterErrors, pointer};
+pub use crate::error_body::{
+    ErrorBody, ErrorEntry, ErrorSummary, Errors, ErrorsByField, FieldErrors, Located,
+    ParameterErrors, TRANSITION, UNPROCESSABLE,
+};
 
 /// The maximum number of accepted codes in a message.
 const CODES_LISTED: usize = 10;
 
-/// The name of an error caused by invalid input.
-pub const UNPROCESSABLE: &str = "UnprocessableEntity";
-/// The name of an error caused by the state of the record.
-pub const TRANSITION: &str = "StateTransitionError";
-
 /// The first word of a warning about an unknown name.
 pub const UNKNOWN: &str = "unknown";
 
-/// One entry of the list of errors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ErrorEntry {
-    /// The name of the error.
-    pub error: &'static str,
-    /// The message.
-    pub message: String,
-    /// The code and the path of the problem. `None` for errors that do not come from the content of
-    /// the request.
-    #[serde(flatten)]
-    pub located: Option<Located>,
-}
-
-/// The code and the path of a problem.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Located {
-    /// The code, which is equal in all versions.
-    pub code: &'static str,
-    /// The path in the names of the version.
-    pub field: String,
-}
-
-/// The body of an error reply: `{errors: [{error, message}]}`. Entries about the content of a
-/// request also have a code and a field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Errors {
-    /// The entries.
-    pub errors: Vec<ErrorEntry>,
-}
-
 impl Errors {
-    /// Returns a body with one error without a path.
-    #[must_use]
-    pub fn one(error: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            errors: vec![ErrorEntry {
-                error,
-                message: message.into(),
-                located: None,
-            }],
-        }
-    }
-
     /// Returns a body with one entry for each problem.
     #[must_use]
     pub fn from_problems(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {

@@ -23,9 +23,8 @@ mod record;
 mod tree;
 mod values;
 
-pub use batch::{
-    BatchError, BatchForm, BatchItem, IDEMPOTENCY_KEY, is_idempotency_key, read_batch,
-};
+pub use crate::body_kind::IDEMPOTENCY_KEY;
+pub use batch::{BatchError, BatchForm, BatchItem, is_idempotency_key, read_batch};
 use json::At;
 pub use keys::{UnknownNames, nearest};
 pub use limits::{MAX_BATCH_ITEMS, MAX_DEPTH, MAX_KEY_CHARS, MAX_RECORDS, MAX_UNKNOWN};
@@ -47,7 +46,8 @@ fn without_byte_order_mark(json: &[u8]) -> &[u8] {
 }
 
 impl Reader<'_> {
-    /// Reads `{"data": {...}}`. An empty body counts as a body without `data`.
+    /// Reads `{"data": {...}}`, with the key of the version. An empty body counts as a body without
+    /// `data`.
     ///
     /// # Errors
     ///

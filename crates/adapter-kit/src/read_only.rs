@@ -191,7 +191,8 @@ impl<R: WireRecord> ReplyComparison<'_, R> {
         let Some(shape) = R::shape(self.version) else {
             return Ok(Vec::new());
         };
-        let data = self.body.get("data").unwrap_or(&Value::Null);
+        let key = self.version.wire.envelope.request;
+        let data = self.body.get(key).unwrap_or(&Value::Null);
         let mut shown = Vec::new();
         for record in self.result.into_iter().chain(self.stored) {
             shown.push(self.render(record)?);

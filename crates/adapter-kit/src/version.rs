@@ -9,6 +9,7 @@ use domain::{Deferral, Kind, Recommendation, Record, Trainee, Withdrawal, nested
 
 use crate::body_kind::RecordKind;
 use crate::endpoint::{Endpoint, EndpointRow, Method, ReplyBody};
+use crate::filters::FilterForms;
 use crate::label::Label;
 use crate::shape::{Inputs, Shape};
 use crate::wire_form::Wire;
@@ -161,6 +162,8 @@ macro_rules! declare {
             pub deferral: Inputs<Deferral>,
             /// The inputs of a recommendation.
             pub recommendation: Inputs<Recommendation>,
+            /// The filters of lists that are written in another form.
+            pub filters: FilterForms,
         }
 
         impl AllInputs {
@@ -171,6 +174,7 @@ macro_rules! declare {
                 withdrawal: Inputs::EMPTY,
                 deferral: Inputs::EMPTY,
                 recommendation: Inputs::EMPTY,
+                filters: &[],
             };
         }
     };

@@ -8,6 +8,8 @@ use domain::fields::field::Codes;
 use domain::listing::{DEFAULT_PER_PAGE, MAX_PER_PAGE};
 
 use crate::endpoint::{Endpoint, EndpointRow};
+use crate::error_body::ErrorBody;
+use crate::problem_form::{ErrorContext, ProblemForm};
 
 /// The form of a version's JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +34,20 @@ impl Wire {
     pub const COMMON: Self = Self {
         words: &[],
         envelope: Envelope::COMMON,
-        problems: ProblemForm::Errors,
+        problems: ProblemForm::ERRORS,
         endpoints: &[],
     };
+
+    /// Returns the body of an error reply as JSON.
+    #[must_use]
+    pub fn write_error(&self, body: &ErrorBody, status: u16) -> Vec<u8> {
+        let context = ErrorContext {
+            status,
+            request_key: self.envelope.request,
+        };
+        // Structs, lists and maps with strings as keys can always be written as JSON.
+        (self.problems.write)(body, context).unwrap_or_default()
+    }
 
     /// Returns the words for the codes of a field, or `None` if the version writes the codes.
     #[must_use]
@@ -103,6 +116,10 @@ pub struct Envelope {
     pub page: (&'static str, &'static [(&'static str, PageMember)]),
     /// The number of trainees on a page.
     pub page_size: PageSize,
+    /// The key of the record in a response with one record.
+    pub record: &'static str,
+    /// The key of the record in a request body.
+    pub request: &'static str,
     /// Whether a response with one record has its URL as `links.self`.
     pub record_links: bool,
 }
@@ -111,10 +128,7 @@ impl Envelope {
     /// The default members.
     pub const COMMON: Self = Self {
         list: DATA,
-        page_size: PageSize {
-            default: DEFAULT_PER_PAGE,
-            max: MAX_PER_PAGE,
-        },
+        page_size: PageSize::new(DEFAULT_PER_PAGE, MAX_PER_PAGE),
         page: (
             "meta",
             &[
@@ -124,6 +138,8 @@ impl Envelope {
                 ("per_page", PageMember::PerPage),
             ],
         ),
+        record: DATA,
+        request: DATA,
         record_links: false,
     };
 }
@@ -134,10 +150,39 @@ pub const DATA: &str = "data";
 /// The number of records on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize {
-    /// The number if the request has no `per_page`.
-    pub default: i64,
-    /// The largest number, at most [`MAX_PER_PAGE`].
-    pub max: i64,
+    default: i64,
+    max: i64,
+}
+
+impl PageSize {
+    /// Returns the sizes of pages: without `per_page` in the request, and at most.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless `1 <= default <= max <= MAX_PER_PAGE`. In the constant of a version, this is an
+    /// error of the compiler.
+    #[must_use]
+    pub const fn new(default: i64, max: i64) -> Self {
+        assert!(1 <= default, "a page has at least one record");
+        assert!(default <= max, "the default is more than the largest size");
+        assert!(
+            max <= MAX_PER_PAGE,
+            "the largest size is more than MAX_PER_PAGE"
+        );
+        Self { default, max }
+    }
+
+    /// Returns the number if the request has no `per_page`.
+    #[must_use]
+    pub const fn default(self) -> i64 {
+        self.default
+    }
+
+    /// Returns the largest number.
+    #[must_use]
+    pub const fn max(self) -> i64 {
+        self.max
+    }
 }
 
 /// A member with the position of a page. Pages requested by cursor lack `Number`, `Pages` and
@@ -156,23 +201,13 @@ pub enum PageMember {
     Next,
 }
 
-/// The form of errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProblemForm {
-    /// `{"errors": [{"error", "message", "code", "field"}]}`. Missing tokens and invalid parameters
-    /// have separate forms.
-    Errors,
-    /// Problem details (RFC 9457). Each entry of `errors` has a JSON pointer.
-    Details,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl ProblemForm {
-    /// Returns the media type of error replies.
-    #[must_use]
-    pub const fn media_type(self) -> &'static str {
-        match self {
-            Self::Errors => "application/json",
-            Self::Details => "application/problem+json",
-        }
+    #[test]
+    #[should_panic(expected = "the largest size is more than MAX_PER_PAGE")]
+    fn page_size_above_limit_panics() {
+        let _ = PageSize::new(DEFAULT_PER_PAGE, MAX_PER_PAGE + 1);
     }
 }

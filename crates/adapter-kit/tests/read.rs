@@ -5,6 +5,7 @@ use adapter_kit::read::{
     BatchForm, BatchItem, MAX_DEPTH, NestedLists, Reader, UnknownNames, is_idempotency_key,
     parse_json, read_batch,
 };
+use adapter_kit::wire_form::DATA;
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::Trainee;
 use proptest::prelude::*;
@@ -112,11 +113,11 @@ proptest! {
     #[test]
     fn accepted_items_of_any_bytes_equal_their_plain_form(bytes in prop_oneof![pieces(), any::<Vec<u8>>()]) {
         for form in [BatchForm::Array, BatchForm::Lines] {
-            let Ok(items) = read_batch(&bytes, form, UnknownNames::Warn) else { continue };
+            let Ok(items) = read_batch(&bytes, form, UnknownNames::Warn, DATA) else { continue };
             for item in items.iter().filter(|item| item.problems.is_empty()) {
                 prop_assert!(item.key.as_deref().is_some_and(is_idempotency_key));
                 let plain = plain(item).unwrap();
-                let again = read_batch(plain.as_bytes(), BatchForm::Lines, UnknownNames::Reject).unwrap();
+                let again = read_batch(plain.as_bytes(), BatchForm::Lines, UnknownNames::Reject, DATA).unwrap();
                 prop_assert_eq!((&again[0].key, again[0].data, again[0].problems.len()), (&item.key, item.data, 0));
                 let body = format!("{{\"data\":{}}}", item.data);
                 prop_assert!(parse_json(body.as_bytes()).is_ok());

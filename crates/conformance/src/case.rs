@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use adapter_kit::compose::{Data, Request};
+use adapter_kit::compose::{Keyed, Request};
 use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames};
 use adapter_kit::wire::WireNested;
 use adapter_kit::{ApiVersion, Label, Served, WireRecord};
@@ -146,7 +146,7 @@ impl<'a> Case<'a> {
         unknown: UnknownNames,
         nested: NestedLists,
     ) -> Result<ParsedRecord<R>, CheckFailure> {
-        let written = serde_json::to_vec(&Data { data });
+        let written = serde_json::to_vec(&Keyed(self.version().wire.envelope.request, data));
         let body =
             written.or_else(|error| self.fail(R::NAME, format!("cannot be written: {error}")))?;
         let reader = Reader {

@@ -1,10 +1,10 @@
 //! A version with fields in all common forms.
 
 use adapter_kit::form::{
-    FirstWord, Flag, LABELLED, NUMBER, Prefix, Scaled, ThreeWords, UNIX_SECONDS,
+    CodeWords, FirstWord, Flag, LABELLED, NUMBER, Prefix, Scaled, ThreeWords, UNIX_SECONDS,
 };
 use adapter_kit::version::{AllInputs, ApiVersion, NestedShapes, Shapes};
-use adapter_kit::{inputs, shape};
+use adapter_kit::{Filter, inputs, shape};
 use domain::{Degree, DegreeField, Placement, PlacementField, Trainee, TraineeField};
 
 use crate::sample_version::SAMPLE_VERSION;
@@ -12,6 +12,8 @@ use crate::sample_version::SAMPLE_VERSION;
 const MONTHS: Scaled = Scaled::new(12, "months");
 const SCHOOL: Prefix = Prefix("urn_");
 const TRAINEE_ID: Prefix = Prefix("trainee_");
+const PLACEMENT_ID: Prefix = Prefix("placement_");
+const ORDER: CodeWords = CodeWords(&[("asc", "oldest_first"), ("desc", "newest_first")]);
 const IS_FULL_TIME: Flag = Flag {
     yes: "01",
     no: "31",
@@ -35,7 +37,7 @@ pub const FORM_VERSION: ApiVersion = ApiVersion {
             withdrawn_on = withdrawal_date, created_at as UNIX_SECONDS, placements, degrees,
         },
         placement: NestedShapes::from_shape(shape! { Placement, PlacementField:
-            placement_id, urn as SCHOOL, name, postcode, school_id,
+            placement_id as PLACEMENT_ID, urn as SCHOOL, name, postcode, school_id,
         }),
         degree: NestedShapes::from_shape(shape! { Degree, DegreeField:
             degree_id, uk_degree, non_uk_degree, topic = subject, institution, graduation_year as NUMBER,
@@ -56,6 +58,11 @@ pub const FORM_VERSION: ApiVersion = ApiVersion {
             uk_degree, non_uk_degree, topic = subject, institution, graduation_year as NUMBER, grade as LABELLED,
             other_grade, country,
         },
+        filters: &[
+            (Filter::AcademicCycle, &NUMBER),
+            (Filter::HasTrn, &BURSARY),
+            (Filter::SortOrder, &ORDER),
+        ],
         ..SAMPLE_VERSION.inputs
     },
     ..SAMPLE_VERSION
@@ -66,7 +73,7 @@ mod tests {
     use adapter_kit::problems::message;
     use adapter_kit::read::{NestedLists, Reader, UnknownNames};
     use adapter_kit::view::View;
-    use adapter_kit::{Versions, names};
+    use adapter_kit::{Versions, identifiers, names};
     use domain::{Lists, ParsedRecord};
     use serde_json::{Value, json};
 
@@ -142,6 +149,38 @@ mod tests {
         ] {
             assert_eq!(shown[name], value, "{name}");
         }
+    }
+
+    #[test]
+    fn identifiers_in_paths_have_the_form_of_their_entries() {
+        for (name, written, canonical) in [
+            ("trainee_id", "trainee_a1", Some("a1")),
+            ("trainee_id", "a1", None),
+            ("trainee_id", "placement_a1", None),
+            ("placement_id", "placement_a1", Some("a1")),
+            // Without a form.
+            ("degree_id", "a1", Some("a1")),
+        ] {
+            let is = identifiers::read(&VERSION, name, written);
+            assert_eq!(is.as_deref(), canonical, "{name} {written}");
+        }
+        let ids = ["trainee_id", "placement_id"].map(|name| (name, "a1".to_owned()));
+        let path = "/trainees/{trainee_id}/placements/{placement_id}";
+        assert_eq!(
+            identifiers::fill(&VERSION, path, &ids),
+            "/trainees/trainee_a1/placements/placement_a1"
+        );
+    }
+
+    #[test]
+    fn split_field_is_named_with_all_members() {
+        let members = |field: TraineeField| names::members(&VERSION, field.into());
+        assert_eq!(
+            members(TraineeField::first_names),
+            ["given_name", "other_given_names"]
+        );
+        assert_eq!(members(TraineeField::study_mode), ["is_full_time"]);
+        assert_eq!(members(TraineeField::state), ["state"]);
     }
 
     #[test]

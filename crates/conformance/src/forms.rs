@@ -1,9 +1,12 @@
 //! Checks of the forms of fields: every form reads what it writes.
 
-use adapter_kit::form::{FormField, MemberForm, Reads, Sample, read};
+use adapter_kit::form::{FormField, MemberForm, Reads, Sample, read, read_text};
+use adapter_kit::identifiers;
 use adapter_kit::shape::{Inputs, Shape};
 use adapter_kit::wire::{WireNested, WireRecord};
-use domain::{Lists, Record, RecordField as _, Stored, Trainee, Value, for_each_nested};
+use domain::{
+    Lists, Record, RecordField as _, Stored, Trainee, TraineeField, Value, for_each_nested,
+};
 
 use crate::case::{Case, CheckFailure};
 
@@ -12,6 +15,8 @@ use crate::case::{Case, CheckFailure};
 pub(super) fn check_forms(case: Case<'_>) -> Result<(), CheckFailure> {
     let version = case.version();
     check_record_forms(case, Trainee::inputs(version), &version.shapes.trainee)?;
+    check_identifiers(case, &version.shapes.trainee, TraineeField::trainee_id)?;
+    check_filters(case)?;
     for_each_nested!(check_nested_forms(case))
         .into_iter()
         .collect()
@@ -21,7 +26,74 @@ fn check_nested_forms<R: WireNested>(case: Case<'_>) -> Result<(), CheckFailure>
     let inputs = R::inputs(case.version());
     let shapes = R::shapes(case.version());
     check_record_forms(case, inputs, &shapes.alone)?;
-    check_record_forms(case, inputs, &shapes.in_trainee)
+    check_record_forms(case, inputs, &shapes.in_trainee)?;
+    check_identifiers(case, &shapes.alone, R::ID)?;
+    check_identifiers(case, &shapes.in_trainee, R::ID)
+}
+
+/// Checks that paths have the identifiers that replies show, and that these are read back. An
+/// erasure finds stored replies by the canonical identifier, so the written one must contain it.
+fn check_identifiers<R: Record>(
+    case: Case<'_>,
+    shape: &Shape<R>,
+    id: R::Field,
+) -> Result<(), CheckFailure> {
+    const ID: &str = "3Rc8XUqXw4hJk2vNm7tYpZbA";
+    let version = case.version();
+    let name = id.info().name;
+    for entry in shape
+        .entries
+        .iter()
+        .filter(|entry| entry.field() == Some(id))
+    {
+        let value = Value::text(ID);
+        let shown = entry
+            .form
+            .map(|form| form.write(&value, &entry.form_field()));
+        let shown = shown.unwrap_or_else(|| ID.into());
+        let written = identifiers::write(version, name, ID);
+        if shown != *written {
+            return case.fail(
+                name,
+                format!("is {shown} in replies and {written} in paths"),
+            );
+        }
+        let stays_in_paths = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if !written.contains(ID) || !written.bytes().all(stays_in_paths) {
+            return case.fail(
+                name,
+                format!("is written as {written}; it must contain {ID}, and else only letters, digits and -._~"),
+            );
+        }
+        let is = identifiers::read(version, name, &written);
+        if is.as_deref() != Some(ID) {
+            return case.fail(name, format!("is {written} in paths, and read as {is:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that each filter is read as it is written.
+fn check_filters(case: Case<'_>) -> Result<(), CheckFailure> {
+    let forms = case.version().inputs.filters;
+    for (filter, _) in forms {
+        let Some(form) = filter.form(forms) else {
+            continue;
+        };
+        let field = filter.form_field();
+        check_samples(case, filter.name(), form, &field)?;
+        for value in filter.values() {
+            let written = filter.write(forms, &value);
+            let is = read_text(form.form, &written, &field);
+            if is.as_ref() != Some(&value) {
+                return case.fail(
+                    filter.name(),
+                    format!("is written as {written} and read as {is:?} instead of {value:?}"),
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_record_forms<R: Record>(

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use adapter_kit::read::IDEMPOTENCY_KEY;
 use adapter_kit::shape::{Entry, Inputs, Shape};
 use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::versions::Versions;
@@ -33,6 +34,7 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
         let case = Case::new(CHECK, served, sample);
         check_names_agree(case)?;
         check_words(case)?;
+        check_keys(case)?;
         check_forms(case)?;
         for (case, trainee) in case.each(&sample.stored).chain(case.each(&sample.untidy)) {
             check_written(case, trainee)?;
@@ -61,6 +63,46 @@ fn check_words(case: Case<'_>) -> Result<(), CheckFailure> {
         let different = BTreeSet::from_iter(words.iter().map(|(_, word)| *word));
         if different.len() != words.len() {
             return case.fail(list.name(), "has one word for two codes");
+        }
+    }
+    Ok(())
+}
+
+/// The keys that replies have next to a record, also in the results of a batch.
+const KEYS_NEXT_TO_RECORDS: [&str; 8] = [
+    "error",
+    "errors",
+    IDEMPOTENCY_KEY,
+    "links",
+    "problem",
+    "replayed",
+    "status",
+    "warnings",
+];
+
+/// Checks that the keys around records are names, which are written without escapes, and that keys
+/// of one object differ.
+fn check_keys(case: Case<'_>) -> Result<(), CheckFailure> {
+    let envelope = &case.version().wire.envelope;
+    let (page, members) = envelope.page;
+    let mut of_list = vec![envelope.list];
+    if page.is_empty() {
+        of_list.extend(members.iter().map(|(name, _)| *name));
+    } else {
+        of_list.push(page);
+    }
+    let of_record = [&KEYS_NEXT_TO_RECORDS[..], &[envelope.record]].concat();
+    let of_request = vec![IDEMPOTENCY_KEY, envelope.request];
+    for keys in [of_list, of_record, of_request] {
+        let mut known = BTreeSet::new();
+        for key in keys {
+            let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+            if key.is_empty() || !key.chars().all(is_name) {
+                return case.fail(key, "is not a name of lowercase letters");
+            }
+            if !known.insert(key) {
+                return case.fail(key, "is the key of two members");
+            }
         }
     }
     Ok(())
@@ -298,8 +340,8 @@ mod tests {
     use adapter_kit::shape;
     use adapter_kit::version::Shapes;
 
-    use adapter_kit::Wire;
     use adapter_kit::wire_form::Words;
+    use adapter_kit::{Envelope, Wire};
     use domain::{List, TraineeField};
 
     use super::*;
@@ -344,6 +386,59 @@ mod tests {
                 (failure.field.as_str(), failure.fault.as_str()),
                 ("sex", fault)
             );
+        }
+    }
+
+    #[test]
+    fn missing_or_repeated_key_around_records_fails_the_check() {
+        const COMMON: Envelope = Envelope::COMMON;
+        let cases = [
+            (
+                Envelope {
+                    record: "",
+                    ..COMMON
+                },
+                "is not a name of lowercase letters",
+            ),
+            (
+                Envelope {
+                    request: "a\"b",
+                    ..COMMON
+                },
+                "is not a name of lowercase letters",
+            ),
+            (
+                Envelope {
+                    record: "links",
+                    ..COMMON
+                },
+                "is the key of two members",
+            ),
+            (
+                Envelope {
+                    request: IDEMPOTENCY_KEY,
+                    ..COMMON
+                },
+                "is the key of two members",
+            ),
+            (
+                Envelope {
+                    list: "meta",
+                    ..COMMON
+                },
+                "is the key of two members",
+            ),
+        ];
+        for (envelope, fault) in cases {
+            let version = ApiVersion {
+                wire: Wire {
+                    envelope,
+                    ..Wire::COMMON
+                },
+                ..SAMPLE_VERSION
+            };
+            let failure = check_version(every_record_serialises, version).unwrap_err();
+            assert_eq!(failure.fault, fault);
         }
     }
 

@@ -8,8 +8,7 @@ use adapter_kit::view::View;
 use adapter_kit::wire::{WireNested, WireRecord, for_each_record};
 use domain::{Deferral, Lists, Recommendation, Trainee, Withdrawal, for_each_nested};
 use fixtures::random::Random;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use version_tools::translate::{BodyKind, Loss, Translation, translate_names};
 
 use crate::alternative_spellings;
@@ -127,24 +126,21 @@ fn bodies(
         alternative_spellings::vary(&mut object, version, random);
         object.insert(UNKNOWN_KEY.to_owned(), Value::from(vec![1, 2]));
     }
-    let request = |kind, data| Body {
+    let envelope = &version.wire.envelope;
+    let request = |kind, record| Body {
         kind,
         direction: Direction::Request,
-        data,
+        data: json!({ envelope.request: record }),
         varied: loosely.is_some(),
     };
-    let reply = |kind, data| Body {
-        kind,
-        direction: Direction::Reply,
-        data,
-        varied: false,
-    };
     let mut bodies = vec![
-        request(RecordKind::Trainee, data(object)),
-        reply(
-            RecordKind::Trainee,
-            data(View::trainee(version, trainee, lists)),
-        ),
+        request(RecordKind::Trainee, object),
+        Body {
+            kind: RecordKind::Trainee,
+            direction: Direction::Reply,
+            data: json!({ envelope.record: View::trainee(version, trainee, lists) }),
+            varied: false,
+        },
     ];
     bodies.extend(
         for_each_nested!(nested_replies(version, trainee))
@@ -152,21 +148,15 @@ fn bodies(
             .flatten(),
     );
     if let Some(withdrawal) = Withdrawal::from_trainee(trainee) {
-        bodies.push(request(
-            RecordKind::Withdrawal,
-            data(case.request(&withdrawal)?),
-        ));
+        bodies.push(request(RecordKind::Withdrawal, case.request(&withdrawal)?));
     }
     if let Some(deferral) = Deferral::from_trainee(trainee) {
-        bodies.push(request(
-            RecordKind::Deferral,
-            data(case.request(&deferral)?),
-        ));
+        bodies.push(request(RecordKind::Deferral, case.request(&deferral)?));
     }
     if let Some(recommendation) = Recommendation::from_trainee(trainee) {
         bodies.push(request(
             RecordKind::Recommendation,
-            data(case.request(&recommendation)?),
+            case.request(&recommendation)?,
         ));
     }
     Ok(bodies)
@@ -181,7 +171,7 @@ fn nested_replies<R: WireNested>(version: &ApiVersion, trainee: &Trainee) -> Vec
         .map(|view| Body {
             kind: R::KIND,
             direction: Direction::Reply,
-            data: data(view),
+            data: json!({ version.wire.envelope.record: view }),
             varied: false,
         })
         .collect()
@@ -205,26 +195,26 @@ impl Pair<'_> {
             direction: Some(body.direction),
             purpose: None,
         };
-        let translated = self.translate_both_ways(&body.data, body_kind)?;
+        let translated = self.translate_both_ways(body, body_kind)?;
         if body.varied {
             return Ok(());
         }
         self.agrees(
             &translated,
-            &own.data,
+            own,
             self.added.names(body.kind, body.direction),
         )
     }
 
     /// Translates a body and translates the result back. Returns the translated body.
-    fn translate_both_ways(self, body: &Value, body_kind: BodyKind) -> Result<Value, CheckFailure> {
+    fn translate_both_ways(self, body: &Body, body_kind: BodyKind) -> Result<Value, CheckFailure> {
         let Self {
             case,
             to,
             translate_names,
             ..
         } = self;
-        let there = translate_names(body, case.served, to, &body_kind);
+        let there = translate_names(&body.data, case.served, to, &body_kind);
         let back = translate_names(&there.data, to, case.served, &body_kind);
         if let Some(lost) = back.lost.first() {
             return case.fail(
@@ -234,7 +224,7 @@ impl Pair<'_> {
         }
         let label = case.version().label;
         if to.version.label == label
-            && (there.data != *body || !there.lost.is_empty() || !there.renames.is_empty())
+            && (there.data != body.data || !there.lost.is_empty() || !there.renames.is_empty())
         {
             return case.fail(
                 body_kind.record.map_or("a body", RecordKind::name),
@@ -244,8 +234,8 @@ impl Pair<'_> {
         let mut explained = 0;
         self.same(
             "",
-            inner(body),
-            inner(&back.data),
+            inner(&body.data, case.version(), body.direction),
+            inner(&back.data, case.version(), body.direction),
             &there.lost,
             &mut explained,
         )?;
@@ -366,8 +356,9 @@ impl Pair<'_> {
 
     /// Checks that the translation equals the body of the target version, except for the added
     /// names.
-    fn agrees(self, there: &Value, own: &Value, added: &[Name]) -> Result<(), CheckFailure> {
-        let (Some(there), Some(own)) = (inner(there).as_object(), inner(own).as_object()) else {
+    fn agrees(self, there: &Value, own: &Body, added: &[Name]) -> Result<(), CheckFailure> {
+        let record = |body| inner(body, self.to.version, own.direction).as_object();
+        let (Some(there), Some(own)) = (record(there), record(&own.data)) else {
             return self.case.fail("data", "is not a record");
         };
         self.same_fields("", &flattened(there), &flattened(own), added)
@@ -496,13 +487,14 @@ fn is_listed(added: &[Name], at: &str, key: &str) -> bool {
         .any(|added| added.list.unwrap_or_default() == at && name(added))
 }
 
-fn data(record: impl Serialize) -> Value {
-    serde_json::json!({ "data": record })
-}
-
-/// Returns the value of `data`.
-fn inner(body: &Value) -> &Value {
-    body.get("data").unwrap_or(&Value::Null)
+/// Returns the record in a body of a version.
+fn inner<'a>(body: &'a Value, version: &ApiVersion, direction: Direction) -> &'a Value {
+    let envelope = &version.wire.envelope;
+    let key = match direction {
+        Direction::Request => envelope.request,
+        Direction::Reply => envelope.record,
+    };
+    body.get(key).unwrap_or(&Value::Null)
 }
 
 #[cfg(test)]

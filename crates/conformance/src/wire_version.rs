@@ -38,10 +38,12 @@ pub const WIRE_VERSION: ApiVersion = ApiVersion {
                 "pagination",
                 &[("page", PageMember::Number), ("next", PageMember::Next)],
             ),
+            record: "record",
+            request: "values",
             record_links: true,
             ..Envelope::COMMON
         },
-        problems: ProblemForm::Details,
+        problems: ProblemForm::BY_POINTER,
         ..Wire::COMMON
     },
     ..SAMPLE_VERSION
@@ -110,7 +112,7 @@ mod tests {
             nested: NestedLists::Ignore,
         };
         let sent = reader
-            .read::<Trainee>(format!(r#"{{"data":{data}}}"#).as_bytes())
+            .read::<Trainee>(format!(r#"{{"values":{data}}}"#).as_bytes())
             .unwrap();
         assert_eq!(sent.problems, []);
         let warnings = sent

@@ -207,7 +207,7 @@ impl<'a> Reading<'a> {
         let most = usize::try_from(MAX_PER_PAGE).unwrap_or(usize::MAX);
         let list = data
             .as_array()
-            .or_else(|| data.get("data").and_then(Value::as_array));
+            .or_else(|| data.as_object()?.values().find_map(Value::as_array));
         match list {
             Some(bodies) if bodies.len() > most => self.refuse(
                 "data",

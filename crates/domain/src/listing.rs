@@ -71,6 +71,15 @@ named_enum! {
 }
 
 impl Status {
+    /// The names of all statuses.
+    pub const NAMES: &'static [&'static str] = &[
+        Self::CourseNotYetStarted.name(),
+        Self::InTraining.name(),
+        Self::Deferred.name(),
+        Self::Awarded.name(),
+        Self::Withdrawn.name(),
+    ];
+
     /// Returns the states with this status.
     #[must_use]
     pub const fn states(self) -> &'static [State] {

@@ -22,8 +22,9 @@
 //! 1. Add it to `query_parameters` of the row, read it in `request/query.rs`, and describe it in
 //!    `crates/version-tools/src/openapi/parameters.rs`. Otherwise the OpenAPI document describes it
 //!    as any text.
-//! 2. Add a filter of the list of trainees also to `crates/domain/src/listing.rs`, to `finding.rs`
-//!    and `counting.rs` of `crates/storage/src/records/trainees/listing/`, and to `lists` of
+//! 2. Add a filter of the list of trainees also to `crates/domain/src/listing.rs`, to
+//!    [`adapter_kit::Filter`] so that versions can write it in another form, to `finding.rs` and
+//!    `counting.rs` of `crates/storage/src/records/trainees/listing/`, and to `lists` of
 //!    `plans/asking.rs` (test `every_filter_that_is_described_is_read`).
 //!
 //! An error:

@@ -16,7 +16,7 @@ use adapter_kit::read::{
     BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, parse_json, read_batch,
 };
 use adapter_kit::read_only::{Difference, ReadOnlyNames, ReplyComparison};
-use adapter_kit::{ApiVersion, Endpoint, EndpointRow, Method, Served, WireRecord};
+use adapter_kit::{ApiVersion, Endpoint, EndpointRow, Method, Served, WireRecord, identifiers};
 use chrono::NaiveDate;
 use domain::{
     NestedRecord, Notice, ParsedRecord, Problem, RecordField as _, TraineeField, for_each_nested,
@@ -49,7 +49,8 @@ pub mod identity;
 pub mod query;
 pub mod row;
 
-/// The identifiers in a path; empty where it has none.
+/// The canonical identifiers in a path; empty where it has none. Also empty for a text that is not
+/// an identifier in the form of the version: no record has the empty identifier.
 #[derive(Debug, Clone)]
 pub struct PathIds {
     trainee: String,
@@ -57,10 +58,16 @@ pub struct PathIds {
 }
 
 impl PathIds {
-    /// The identifiers in a path. `parameter` returns the path segment at a placeholder of the
-    /// path's pattern, such as `trainee_id`.
-    pub fn from_path_parameters<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let id = |name| parameter(name).unwrap_or_default().to_owned();
+    /// The identifiers in a path of a version. `parameter` returns the path segment at a placeholder
+    /// of the path's pattern, such as `trainee_id`.
+    pub fn from_path_parameters<'a>(
+        version: &ApiVersion,
+        parameter: impl Fn(&str) -> Option<&'a str>,
+    ) -> Self {
+        let id = |name| {
+            let id = parameter(name).and_then(|text| identifiers::read(version, name, text));
+            id.unwrap_or_default().into_owned()
+        };
         Self {
             trainee: id(TraineeField::trainee_id.info().name),
             nested: for_each_nested!(id_name()).map(id).concat(),
@@ -180,9 +187,10 @@ impl ApiRequest {
     /// The reason why no item can be handled.
     pub fn batch_items(&self) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
         let body = self.body.as_ref().map_err(|error| *error)?;
+        let key = self.version().wire.envelope.request;
         Ok((
             body,
-            read_batch(body, self.batch_form, self.unknown).map_err(ApiError::Batch)?,
+            read_batch(body, self.batch_form, self.unknown, key).map_err(ApiError::Batch)?,
         ))
     }
 
@@ -192,7 +200,8 @@ impl ApiRequest {
     pub(crate) fn to_item_request(&self, key: &str, data: &str, batch: &Body) -> Self {
         let row = self.version().row(self.handled_endpoint());
         let path = self.version().label.base_path() + row.path;
-        let body = ["{\"data\":", data, "}"].concat().into_bytes();
+        let record_key = self.version().wire.envelope.request;
+        let body = ["{\"", record_key, "\":", data, "}"].concat().into_bytes();
         let digests = &self.state.key_digests;
         let key = Key::new(key, &HttpMethod::POST, &path, &body, digests);
         let identity = self.identity.clone();
@@ -220,9 +229,9 @@ impl ApiRequest {
         row: Row,
     ) -> Option<Self> {
         let served = state.versions.newest()?;
-        let placeholder = format!("{{{}}}", TraineeField::trainee_id.info().name);
         let path = served.version.row(row.endpoint).path;
-        let path = path.replace(&placeholder, &row.trainee_id);
+        let ids = [(TraineeField::trainee_id.info().name, row.trainee_id.clone())];
+        let path = identifiers::fill(served.version, path, &ids);
         let path = served.version.label.base_path() + &path;
         let digests = &state.key_digests;
         let key = row
@@ -523,8 +532,8 @@ impl<'a> HandlerContext<'a> {
     }
 
     /// The address of a record; `None` if the version does not show addresses. `place` returns the
-    /// endpoint that shows the record, and the identifiers in its path by their names, or `None`
-    /// for a record that is only validated.
+    /// endpoint that shows the record, and the canonical identifiers in its path by their names, or
+    /// `None` for a record that is only validated.
     #[must_use]
     pub fn address(
         &self,
@@ -534,10 +543,8 @@ impl<'a> HandlerContext<'a> {
             return None;
         }
         let (endpoint, ids) = place()?;
-        let path = self.version().label.base_path() + self.version().row(endpoint).path;
-        let replace =
-            |path: String, (name, id): &(&str, String)| path.replace(&format!("{{{name}}}"), id);
-        Some(ids.iter().fold(path, replace))
+        let path = identifiers::fill(self.version(), self.version().row(endpoint).path, &ids);
+        Some(self.version().label.base_path() + &path)
     }
 
     /// Reads the body of a request that creates a record or changes a trainee's state, including

@@ -9,10 +9,9 @@ use actix_web::http::header::{
 };
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::web::Bytes;
-use adapter_kit::problems::{UNKNOWN, warning};
+use adapter_kit::problems::{ErrorBody, UNKNOWN, warning};
 use adapter_kit::view::{View, write_list};
-use adapter_kit::wire_form::DATA;
-use adapter_kit::{ApiVersion, ProblemForm};
+use adapter_kit::{ApiVersion, ProblemForm, Wire};
 use domain::{Notice, Record};
 use serde::Serialize;
 
@@ -84,13 +83,15 @@ impl ApiResponse {
         }
     }
 
-    /// An error reply whose body is written in `form`, which sets the content type.
+    /// An error reply in the form of a version, which sets the content type.
     #[must_use]
-    pub fn error(status: StatusCode, body: Vec<u8>, form: ProblemForm) -> Self {
-        let reply = Self::new(status, body);
-        match form {
-            ProblemForm::Errors => reply,
-            ProblemForm::Details => reply.with(CONTENT_TYPE.as_str(), form.media_type()),
+    pub fn error(status: StatusCode, body: &ErrorBody, wire: &Wire) -> Self {
+        let reply = Self::new(status, wire.write_error(body, status.as_u16()));
+        let media_type = wire.problems.media_type;
+        if media_type == ProblemForm::ERRORS.media_type {
+            reply
+        } else {
+            reply.with(CONTENT_TYPE.as_str(), media_type)
         }
     }
 
@@ -115,18 +116,20 @@ impl ApiResponse {
         Ok(Self::new(status, body))
     }
 
-    /// A reply with `{"data": ...}` around a record, and with the record's address, if given.
+    /// A reply with `{"data": ...}` around a record, and with the record's address, if given. `key`
+    /// is what the version calls `data`.
     ///
     /// # Errors
     ///
     /// [`Unwritable`] when a value cannot be JSON.
     pub fn record<R: Record>(
         status: StatusCode,
+        key: &str,
         view: &View<'_, R>,
         address: Option<&str>,
     ) -> Result<Self, Unwritable> {
         Self::written(status, RECORD_BYTES, |body| {
-            push_key(body, b'{', DATA);
+            push_key(body, b'{', key);
             view.write(body)?;
             if let Some(address) = address {
                 body.extend_from_slice(b",\"links\":{\"self\":");

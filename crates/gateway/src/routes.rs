@@ -10,7 +10,7 @@ use actix_web::http::header::{ALLOW, LOCATION};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{Payload, ServiceConfig};
 use actix_web::{Error, FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, web};
-use adapter_kit::{Method, ProblemForm};
+use adapter_kit::{Method, Wire};
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::metrics::requests::RequestMetrics;
 use http_kit::paths;
@@ -44,8 +44,7 @@ where
 {
     let state = Arc::new(state.clone());
     config.default_service(web::to(move |request: HttpRequest| {
-        let reply =
-            page(&request).unwrap_or_else(|| not_found(&state, &request, ProblemForm::Errors));
+        let reply = page(&request).unwrap_or_else(|| not_found(&state, &request, &Wire::COMMON));
         std::future::ready(reply)
     }));
 }
@@ -99,7 +98,7 @@ where
 pub fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
     let allow = allow(allowed);
     resource.default_service(web::to(move |request: HttpRequest| {
-        std::future::ready(refuse(request.method(), &allow, ProblemForm::Errors))
+        std::future::ready(refuse(request.method(), &allow, &Wire::COMMON))
     }))
 }
 
@@ -115,7 +114,7 @@ pub(crate) fn allow<'a>(methods: impl IntoIterator<Item = &'a HttpMethod>) -> St
 
 /// The reply to a method that a path does not have: `405`, or `204` to `OPTIONS`. `allow` lists the
 /// methods that the path has.
-pub(crate) fn refuse(method: &HttpMethod, allow: &str, form: ProblemForm) -> HttpResponse {
+pub(crate) fn refuse(method: &HttpMethod, allow: &str, wire: &Wire) -> HttpResponse {
     if method == HttpMethod::OPTIONS {
         return HttpResponse::NoContent()
             .insert_header((ALLOW, allow))
@@ -124,7 +123,7 @@ pub(crate) fn refuse(method: &HttpMethod, allow: &str, form: ProblemForm) -> Htt
     ApiError::MethodNotAllowed {
         allow: allow.to_owned(),
     }
-    .response(form)
+    .response(wire)
     .into()
 }
 

@@ -68,6 +68,8 @@ fn parts(version: &ApiVersion, lists: &Lists) -> Vec<String> {
             .into_iter()
             .map(|form| format!("form of {form}")),
     );
+    let filters = version.inputs.filters.iter();
+    parts.extend(filters.map(|(filter, _)| format!("form of filter {}", filter.name())));
     parts.extend(wire_forms(&version.wire));
     parts
 }
@@ -114,13 +116,21 @@ fn wire_forms(wire: &Wire) -> Vec<String> {
         .collect();
     let mut add_if =
         |differs: bool, form: &str| forms.extend(differs.then(|| format!("form of {form}")));
-    let common = Envelope {
-        record_links: wire.envelope.record_links,
-        ..Envelope::COMMON
-    };
-    add_if(wire.envelope != common, "pages");
-    add_if(wire.envelope.record_links, "links of records");
-    add_if(wire.problems != Wire::COMMON.problems, "errors");
+    let Envelope {
+        list,
+        page,
+        page_size,
+        record,
+        request,
+        record_links,
+    } = wire.envelope;
+    let common = Envelope::COMMON;
+    let has_own_pages = (list, page, page_size) != (common.list, common.page, common.page_size);
+    add_if(has_own_pages, "pages");
+    add_if(record != common.record, "replies with one record");
+    add_if(request != common.request, "requests");
+    add_if(record_links, "links of records");
+    add_if(!wire.problems.is_common(), "errors");
     let endpoints = wire.endpoints.iter();
     forms.extend(endpoints.map(|(endpoint, _)| format!("row of endpoint {endpoint:?}")));
     forms
@@ -224,6 +234,8 @@ mod tests {
             "words of degree_grade",
             "words of study_mode",
             "form of pages",
+            "form of replies with one record",
+            "form of requests",
             "form of links of records",
             "form of errors",
         ];
@@ -243,6 +255,7 @@ mod tests {
         for form in [
             "form of fields in another form",
             "form of inputs in another form",
+            "form of filter has_trn",
         ] {
             assert!(parts.iter().any(|part| part == form), "{parts:?}");
         }

@@ -193,16 +193,16 @@ fn findings(problems: &[Problem], version: &ApiVersion) -> impl Iterator<Item = 
 
 /// Returns the field of a problem. A key chosen by the client is never returned.
 fn field(version: &ApiVersion, problem: &Problem) -> String {
-    const WHOLE: &str = "data";
+    let whole = version.wire.envelope.request;
     match &problem.at {
-        Path::Data => WHOLE.to_owned(),
+        Path::Data => whole.to_owned(),
         Path::Field(field) => names::field(version, *field).to_owned(),
         Path::List(list) | Path::Position { list, .. } => names::list(version, *list).to_owned(),
         Path::Nested { list, field, .. } => {
             nested_field(version, *list, names::field(version, *field))
         }
         Path::Key(_) => field_of_other_name(version, &problem.kind)
-            .unwrap_or(WHOLE)
+            .unwrap_or(whole)
             .to_owned(),
         Path::NestedKey { list, .. } => match field_of_other_name(version, &problem.kind) {
             Some(name) => nested_field(version, *list, name),

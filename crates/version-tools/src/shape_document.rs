@@ -9,7 +9,7 @@
 use adapter_kit::shape::{JsonType, Shape};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireNested, WireRecord, for_each_record};
-use adapter_kit::{Envelope, PageMember, ProblemForm};
+use adapter_kit::{Envelope, PageMember};
 use domain::fields::field::Codes;
 use domain::{List, Lists, Record, RecordField as _, Trainee, for_each_nested};
 use serde_json::{Map, Value, json};
@@ -69,14 +69,18 @@ fn wire(version: &ApiVersion) -> Map<String, Value> {
             forms.insert(name.to_owned(), Value::Object(inputs));
         }
     }
+    for (filter, _) in version.inputs.filters {
+        if let Some(form) = filter.form(version.inputs.filters) {
+            let name = format!("filter.{}", filter.name());
+            forms.insert(name, form.contract(&filter.form_field()));
+        }
+    }
     if version.wire.envelope != Envelope::COMMON {
         forms.insert("envelope".to_owned(), envelope(&version.wire.envelope));
     }
-    match version.wire.problems {
-        ProblemForm::Errors => {}
-        ProblemForm::Details => {
-            forms.insert("problems".to_owned(), json!("details"));
-        }
+    let problems = &version.wire.problems;
+    if !problems.is_common() {
+        forms.insert("problems".to_owned(), json!(problems.name));
     }
     forms
 }
@@ -117,7 +121,8 @@ fn defaults<R: WireRecord>(version: &ApiVersion) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Returns the members of a page, in order, and whether replies have links to their record.
+/// Returns the keys around records, the members of a page in order, its sizes, and whether replies
+/// have links to their record.
 fn envelope(envelope: &Envelope) -> Value {
     let (page, members) = envelope.page;
     let members = members.iter().map(|(name, member)| {
@@ -131,8 +136,12 @@ fn envelope(envelope: &Envelope) -> Value {
         json!(format!("{name} {content}"))
     });
     json!({
+        "list": envelope.list,
+        "record": envelope.record,
+        "request": envelope.request,
         "page": page,
         "members": members.collect::<Vec<_>>(),
+        "page_size": [envelope.page_size.default(), envelope.page_size.max()],
         "record_links": envelope.record_links,
     })
 }
@@ -233,8 +242,9 @@ fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use adapter_kit::form::NUMBER;
     use adapter_kit::version::AllInputs;
-    use adapter_kit::{Wire, inputs};
+    use adapter_kit::{Filter, PageSize, ProblemForm, Wire, inputs};
     use conformance::sample_version::SAMPLE_VERSION;
     use domain::{Deferral, DeferralField, Placement, PlacementField};
 
@@ -262,7 +272,11 @@ mod tests {
             page: ("page", &[("next", PageMember::Next)]),
             ..Envelope::COMMON
         };
-        let with_links = Envelope {
+        let with_keys_and_links = Envelope {
+            list: "items",
+            record: "item",
+            request: "trainee",
+            page_size: PageSize::new(25, 400),
             record_links: true,
             ..Envelope::COMMON
         };
@@ -276,26 +290,38 @@ mod tests {
             ),
             (
                 with_wire(Wire {
-                    problems: ProblemForm::Details,
+                    problems: ProblemForm::DETAILS,
                     ..common
                 }),
-                json!({ "problems": "details" }),
+                json!({ "problems": "ProblemDetails" }),
             ),
             (
                 with_wire(Wire {
                     envelope: next_only,
                     ..common
                 }),
-                json!({ "envelope": { "page": "page", "members": ["next next"], "record_links": false } }),
+                json!({ "envelope": {
+                    "list": "data",
+                    "record": "data",
+                    "request": "data",
+                    "page": "page",
+                    "members": ["next next"],
+                    "page_size": [50, 500],
+                    "record_links": false,
+                } }),
             ),
             (
                 with_wire(Wire {
-                    envelope: with_links,
+                    envelope: with_keys_and_links,
                     ..common
                 }),
                 json!({ "envelope": {
+                    "list": "items",
+                    "record": "item",
+                    "request": "trainee",
                     "page": "meta",
                     "members": ["current_page number", "total_pages pages", "total_count total", "per_page per_page"],
+                    "page_size": [25, 400],
                     "record_links": true,
                 } }),
             ),
@@ -319,6 +345,15 @@ mod tests {
                     ..inputs
                 }),
                 json!({ "placement.address": ["name 0 , ", "postcode 1 , "] }),
+            ),
+            (
+                with_inputs(AllInputs {
+                    filters: &[(Filter::AcademicCycle, &NUMBER)],
+                    ..inputs
+                }),
+                json!({ "filter.academic_cycle": {
+                    "written": "as a number", "schema": { "type": "integer" }, "samples": [[2021, 2021]],
+                } }),
             ),
         ];
         let lists = Lists::embedded();

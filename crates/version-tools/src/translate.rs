@@ -11,10 +11,10 @@
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::problems::Errors;
-use adapter_kit::read::JsonTree;
+use adapter_kit::read::{IDEMPOTENCY_KEY, JsonTree};
 use adapter_kit::versions::Served;
 use adapter_kit::wire_form::DATA;
-use adapter_kit::{PageMember, for_record_kind};
+use adapter_kit::{Envelope, PageMember, for_record_kind, identifiers};
 use chrono::NaiveDate;
 use domain::{Lists, Path, Problem, ProblemKind};
 use serde::Serialize;
@@ -89,7 +89,8 @@ pub fn translate(
     let repeated: Vec<Problem> = body
         .repeated_keys
         .iter()
-        .map(|path| Problem::at(Path::Key(without_data(path)), ProblemKind::RepeatedKey))
+        .map(|path| without_key(path, &from.version.wire.envelope))
+        .map(|path| Problem::at(Path::Key(path), ProblemKind::RepeatedKey))
         .collect();
     let mut problems = Errors::from_problems(to, context.lists, &repeated).errors;
     problems.append(&mut translation.problems);
@@ -112,14 +113,15 @@ fn other_kind(given: &BodyKind, translation: &Translation, from: &Served) -> Opt
     })
 }
 
-/// Returns a path without `data` around a body.
-fn without_data(path: &str) -> String {
+/// Returns a path without the key around a body.
+fn without_key(path: &str, envelope: &Envelope) -> String {
     let (index, inner) = match path.find(']') {
         Some(end) if path.starts_with('[') => path.split_at(end + 1),
         Some(_) | None => ("", path),
     };
     let inner = inner.strip_prefix('.').unwrap_or(inner);
-    let inner = match inner.strip_prefix(DATA) {
+    let keys = [envelope.request, envelope.record, envelope.list, DATA];
+    let inner = match keys.iter().find_map(|key| inner.strip_prefix(key)) {
         Some(record) if record.starts_with('[') => return format!("{index}{record}"),
         Some(record) => record.strip_prefix('.').unwrap_or(inner),
         None => inner,
@@ -133,9 +135,11 @@ pub fn translate_names(body: &Value, from: &Served, to: &Served, kind: &BodyKind
     Translator::new(from, to, *kind, None).run(body)
 }
 
-/// The keys of the record in an entry of the changes and in a result of a batch. No record has
-/// fields with these names.
-const HOLDERS: [&str; 2] = ["trainee", DATA];
+/// The key of the record in an entry of the changes, in all versions.
+const CHANGED: &str = "trainee";
+
+/// The key of the identifier in an entry of the changes, in all versions.
+const TRAINEE_ID: &str = "trainee_id";
 
 /// The state of a translation.
 struct Translator<'a> {
@@ -190,47 +194,48 @@ impl<'a> Translator<'a> {
             return body.clone();
         };
         let is_error = object.contains_key("errors") || object.contains_key("error");
-        let list = self.from.version.wire.envelope.list;
-        let key = if object.get(list).is_some_and(Value::is_array) {
-            list
-        } else {
-            DATA
+        let Some(key) = self.find_key(object) else {
+            return if is_error {
+                body.clone()
+            } else {
+                self.record(object, None, at).0
+            };
         };
-        let data = match object.get(key) {
-            None if is_error => return body.clone(),
-            None => return self.record(object, None, at),
-            Some(Value::Array(records)) => records
-                .iter()
-                .enumerate()
-                .map(|(at_list, entry)| self.entry(entry, &format!("{at}[{at_list}]")))
-                .collect(),
-            Some(Value::Object(record)) => {
-                self.record(record, is_error.then_some(Direction::Reply), at)
+        let envelope = self.to.version.wire.envelope;
+        let mut translated_key = key;
+        let mut is_list = false;
+        let data = match &object[key] {
+            Value::Array(records) => {
+                // Changes, results of a batch and records in errors have the same key in all versions.
+                is_list = !is_error
+                    && records
+                        .iter()
+                        .all(|entry| self.find_holder(entry).is_none());
+                if is_list {
+                    translated_key = envelope.list;
+                }
+                records
+                    .iter()
+                    .enumerate()
+                    .map(|(at_list, entry)| self.entry(entry, &format!("{at}[{at_list}]")))
+                    .collect()
             }
-            Some(data @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))) => {
+            Value::Object(record) => {
+                let direction = self.direction_of(key, is_error);
+                let (record, direction) = self.record(record, direction, at);
+                translated_key = match direction {
+                    Direction::Request => envelope.request,
+                    Direction::Reply => envelope.record,
+                };
+                record
+            }
+            data @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
                 self.evaluate(data, None, at);
+                translated_key = envelope.request;
                 data.clone()
             }
         };
-        // Changes, results of a batch and records in errors have the same key in all versions.
-        let holds_records = |entry: &Value| HOLDERS.iter().all(|name| entry.get(name).is_none());
-        let is_list = !is_error
-            && data
-                .as_array()
-                .is_some_and(|entries| entries.iter().all(holds_records));
-        let translated_key = if is_list {
-            self.to.version.wire.envelope.list
-        } else {
-            DATA
-        };
-        let member = |(name, value): (&String, &Value)| {
-            if name == key {
-                (translated_key.to_owned(), data.clone())
-            } else {
-                (name.clone(), value.clone())
-            }
-        };
-        let mut translated = object.iter().map(member).collect();
+        let mut translated = rename(object, key, translated_key, &data);
         if is_list {
             self.translate_page(&mut translated);
         }
@@ -269,31 +274,79 @@ impl<'a> Translator<'a> {
         }
     }
 
+    /// Returns the key around the content of a body; `None` for a record without such a key.
+    fn find_key(&self, object: &Map<String, Value>) -> Option<&'static str> {
+        let envelope = &self.from.version.wire.envelope;
+        if object.get(envelope.list).is_some_and(Value::is_array) {
+            return Some(envelope.list);
+        }
+        [envelope.request, envelope.record, DATA]
+            .into_iter()
+            .find(|key| object.contains_key(*key))
+    }
+
+    /// Returns the direction of a body with a record under a key; `None` if it can be either.
+    fn direction_of(&self, key: &str, is_error: bool) -> Option<Direction> {
+        let envelope = &self.from.version.wire.envelope;
+        if is_error {
+            Some(Direction::Reply)
+        } else if envelope.request == envelope.record {
+            None
+        } else if key == envelope.request {
+            Some(Direction::Request)
+        } else {
+            (key == envelope.record).then_some(Direction::Reply)
+        }
+    }
+
+    /// Returns the key of the record in an entry of a list, in both versions: in an entry of the
+    /// changes and in a result of a batch. `None` for a record without such a key. No record has
+    /// fields with these names.
+    fn find_holder(&self, entry: &Value) -> Option<[&'static str; 2]> {
+        let [before, after] =
+            [self.from, self.to].map(|served| served.version.wire.envelope.record);
+        if entry.get(before).is_some() && entry.get(IDEMPOTENCY_KEY).is_some() {
+            Some([before, after])
+        } else {
+            [CHANGED, before, DATA]
+                .into_iter()
+                .find(|name| entry.get(*name).is_some())
+                .map(|name| [name, name])
+        }
+    }
+
     /// Translates an entry of a list: a record, or an object of a reply that contains one.
     fn entry(&mut self, entry: &Value, at: &str) -> Value {
         let Some(object) = entry.as_object() else {
             return entry.clone();
         };
-        let Some(holder) = HOLDERS.into_iter().find(|name| object.contains_key(*name)) else {
-            return self.record(object, None, at);
+        let Some([holder, translated]) = self.find_holder(entry) else {
+            return self.record(object, None, at).0;
         };
         let mut whole = object.clone();
-        if let Some(record) = object.get(holder).and_then(Value::as_object) {
-            whole.insert(
-                holder.to_owned(),
-                self.record(record, Some(Direction::Reply), &join(at, holder)),
-            );
+        if let Some(id) = whole.get_mut(TRAINEE_ID)
+            && let Some(canonical) = id
+                .as_str()
+                .and_then(|id| identifiers::read(self.from.version, TRAINEE_ID, id))
+        {
+            let written = identifiers::write(self.to.version, TRAINEE_ID, &canonical);
+            *id = Value::from(written.into_owned());
         }
-        Value::Object(whole)
+        let Some(record) = object.get(holder).and_then(Value::as_object) else {
+            return Value::Object(whole);
+        };
+        let (record, _) = self.record(record, Some(Direction::Reply), &join(at, holder));
+        Value::Object(rename(&whole, holder, translated, &record))
     }
 
-    /// Translates and evaluates one record. `default_direction` applies if the caller gives none.
+    /// Translates and evaluates one record, and returns its direction. `default_direction` applies if
+    /// the caller gives none.
     fn record(
         &mut self,
         record: &Map<String, Value>,
         default_direction: Option<Direction>,
         at: &str,
-    ) -> Value {
+    ) -> (Value, Direction) {
         let given = BodyKind {
             direction: self.kind.direction.or(default_direction),
             ..self.kind
@@ -315,7 +368,7 @@ impl<'a> Translator<'a> {
             translate_keys(self, record, position, at)
         ));
         self.evaluate(&translated, Some((kind, direction)), at);
-        translated
+        (translated, direction)
     }
 
     /// Adds the problems and notices of a record, if evaluation is requested.
@@ -335,6 +388,23 @@ impl<'a> Translator<'a> {
         self.out.body_kind.purpose = self.out.body_kind.purpose.or(evaluation.purpose);
         self.out.add(evaluation.problems, evaluation.notices, at);
     }
+}
+
+/// Returns an object with another key and value for one of its members.
+fn rename(
+    object: &Map<String, Value>,
+    from: &str,
+    to: &str,
+    content: &Value,
+) -> Map<String, Value> {
+    let member = |(name, value): (&String, &Value)| {
+        if name == from {
+            (to.to_owned(), content.clone())
+        } else {
+            (name.clone(), value.clone())
+        }
+    };
+    object.iter().map(member).collect()
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use domain::{Lists, Path, Problem};
-use serde::Serialize;
 
 use super::{link_to_list, message};
+use crate::error_body::{ErrorsByField, FieldErrors};
 use crate::names::{field, list, path};
 use crate::read::client_text::truncated;
 use crate::version::{ApiVersion, NestedErrors};
@@ -14,25 +14,6 @@ use crate::versions::Served;
 
 /// The key of problems of a whole nested array if its items have problems, too.
 const AS_A_WHOLE: &str = "base";
-
-/// The body of an error reply, by field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ErrorsByField {
-    /// A sentence with the number of problems.
-    pub message: String,
-    /// The problems, by path.
-    pub errors: BTreeMap<String, FieldErrors>,
-}
-
-/// The messages of the problems at a path, without the name of the field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum FieldErrors {
-    /// Problems at the path itself.
-    Messages(Vec<String>),
-    /// Problems in the items of a nested array, by field.
-    Nested(BTreeMap<String, Vec<String>>),
-}
 
 impl ErrorsByField {
     /// Returns a body with all problems. The form of problems in nested records depends on

@@ -1,5 +1,5 @@
 //! Reads the body of a batch: a JSON array of items, or one item per line. An item is
-//! `{"idempotency_key": ..., "data": ...}`.
+//! `{"idempotency_key": ..., "data": ...}`, with the version's key for `data`.
 //!
 //! The record of an item stays unparsed until the item is handled like a single request.
 
@@ -21,11 +21,7 @@ use super::keys::{Keys, UnknownNames, nearest};
 use super::limits::{MAX_BATCH_ITEMS, MAX_KEY_CHARS};
 use super::long_integers::is_long_integer;
 use super::{Malformed, without_byte_order_mark};
-
-/// The JSON key of the idempotency key of an item.
-pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
-/// The JSON key of the record of an item.
-const DATA: &str = "data";
+use crate::body_kind::IDEMPOTENCY_KEY;
 
 /// The form of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,15 +82,17 @@ pub fn is_idempotency_key(text: &str) -> bool {
 }
 
 /// Reads the items of a batch, in order. Checks that the records are JSON, but does not read them.
+/// `record_key` is the key of the record in an item.
 ///
 /// # Errors
 ///
 /// [`BatchError`] if the whole batch must be refused.
-pub fn read_batch(
-    body: &[u8],
+pub fn read_batch<'a>(
+    body: &'a [u8],
     form: BatchForm,
     unknown: UnknownNames,
-) -> Result<Vec<BatchItem<'_>>, BatchError> {
+    record_key: &'static str,
+) -> Result<Vec<BatchItem<'a>>, BatchError> {
     let texts = match form {
         BatchForm::Array => elements(body)?,
         BatchForm::Lines => lines(body)?,
@@ -110,7 +108,9 @@ pub fn read_batch(
             error,
         };
         check(text).map_err(malformed)?;
-        items.push(read_item(text, unknown).map_err(|error| malformed(Malformed(error)))?);
+        items.push(
+            read_item(text, unknown, record_key).map_err(|error| malformed(Malformed(error)))?,
+        );
     }
     reject_repeated_keys(&mut items);
     Ok(items)
@@ -182,7 +182,11 @@ fn check(text: &[u8]) -> Result<(), Malformed> {
 }
 
 /// Reads the keys of an item. The text must be JSON.
-fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_json::Error> {
+fn read_item<'a>(
+    text: &'a [u8],
+    unknown: UnknownNames,
+    record_key: &'static str,
+) -> Result<BatchItem<'a>, serde_json::Error> {
     let mut keys = Keys::default();
     let mut sent_key = None;
     let mut data = None;
@@ -190,14 +194,19 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
     if text.starts_with(b"{") {
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         for (name, value) in deserializer.deserialize_map(Object)? {
-            match &*name {
-                IDEMPOTENCY_KEY if keys.add_known(&name) => sent_key = Some(value),
-                DATA if keys.add_known(&name) => data = Some(value),
-                IDEMPOTENCY_KEY | DATA => {}
-                _ => keys.add_unknown(&name, |name| {
-                    nearest(name, [IDEMPOTENCY_KEY, DATA].into_iter())
-                        .map_or(NameHint::None, NameHint::Nearest)
-                }),
+            let member = match &*name {
+                IDEMPOTENCY_KEY => &mut sent_key,
+                key if key == record_key => &mut data,
+                _ => {
+                    keys.add_unknown(&name, |name| {
+                        nearest(name, [IDEMPOTENCY_KEY, record_key].into_iter())
+                            .map_or(NameHint::None, NameHint::Nearest)
+                    });
+                    continue;
+                }
+            };
+            if keys.add_known(&name) {
+                *member = Some(value);
             }
         }
     }
@@ -313,9 +322,10 @@ mod tests {
     use domain::Code;
 
     use super::*;
+    use crate::wire_form::DATA;
 
     fn read(body: &str, form: BatchForm) -> Vec<BatchItem<'_>> {
-        read_batch(body.as_bytes(), form, UnknownNames::Warn).unwrap()
+        read_batch(body.as_bytes(), form, UnknownNames::Warn, DATA).unwrap()
     }
 
     fn codes(item: &BatchItem<'_>) -> Vec<Code> {
@@ -373,8 +383,8 @@ mod tests {
             "[,]",
         ];
         for body in malformed {
-            let error =
-                read_batch(body.as_bytes(), BatchForm::Array, UnknownNames::Warn).unwrap_err();
+            let error = read_batch(body.as_bytes(), BatchForm::Array, UnknownNames::Warn, DATA)
+                .unwrap_err();
             assert!(
                 matches!(
                     error,
@@ -383,7 +393,8 @@ mod tests {
                 "{body}: {error}"
             );
         }
-        let error = read_batch(b"{}\n\n{} {}", BatchForm::Lines, UnknownNames::Warn).unwrap_err();
+        let error =
+            read_batch(b"{}\n\n{} {}", BatchForm::Lines, UnknownNames::Warn, DATA).unwrap_err();
         assert!(error.to_string().starts_with("line 3: "), "{error}");
     }
 }

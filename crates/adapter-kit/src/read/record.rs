@@ -112,7 +112,7 @@ fn read_nested<'de, R: ReadableRecord + NestedRecord, A: MapAccess<'de>>(
     Ok(Ok(()))
 }
 
-/// Reads the record in `{"data": {...}}`.
+/// Reads the record in `{"data": {...}}`, with the key of the version.
 pub(super) struct Body<'a, R> {
     reader: Reader<'a>,
     record: PhantomData<R>,
@@ -135,11 +135,12 @@ impl<'de, R: ReadableRecord> Target<'de> for Body<'_, R> {
     }
 
     fn object<A: MapAccess<'de>>(self, mut pairs: Pairs<'de, A>) -> Result<Self::Output, A::Error> {
+        let envelope = &self.reader.served.version.wire.envelope;
         let mut sent: Option<ParsedRecord<R>> = None;
         let mut is_repeated = false;
         let mut keys = Keys::default();
         while let Some(key) = pairs.key()? {
-            if key != "data" {
+            if key != envelope.request {
                 pairs.value(Skip)?;
                 keys.add_unknown(&key, |_| NameHint::None);
             } else if sent.is_none() {

@@ -7,6 +7,7 @@ mod deprecation;
 mod differences;
 mod documents;
 mod former_names;
+mod identifiers_and_filters;
 mod names;
 mod newcomers;
 mod openapi;

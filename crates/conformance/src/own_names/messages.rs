@@ -51,9 +51,10 @@ impl MessageCheck<'_> {
         }
         let place = path_in_message(self.case.version(), path);
         let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+        let whole = self.case.version().wire.envelope.request;
         match place
             .split(' ')
-            .find(|word| !number(word) && *word != "data" && !self.names.known.contains(word))
+            .find(|word| !number(word) && *word != whole && !self.names.known.contains(word))
         {
             Some(word) => self
                 .case

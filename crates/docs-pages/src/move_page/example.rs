@@ -1,7 +1,7 @@
 //! The example in the form, written by the same code as real requests and responses.
 
 use adapter_kit::body_kind::{Direction, RecordKind};
-use adapter_kit::compose::Data;
+use adapter_kit::compose::Keyed;
 use adapter_kit::view::View;
 use adapter_kit::{ApiVersion, Endpoint};
 use domain::Lists;
@@ -13,10 +13,9 @@ use version_tools::translate::BodyKind;
 /// if the version has no such body.
 pub(super) fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
     if kind.direction == Some(Direction::Reply) {
-        return serde_json::to_value(Data {
-            data: View::trainee(version, &fixtures::example::trainee(), lists),
-        })
-        .ok();
+        let trainee = fixtures::example::trainee();
+        let view = View::trainee(version, &trainee, lists);
+        return serde_json::to_value(Keyed(version.wire.envelope.record, view)).ok();
     }
     examples::request(version, endpoint(version, kind)?)
 }

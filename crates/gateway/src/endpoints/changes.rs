@@ -3,11 +3,12 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::LINK;
-use adapter_kit::Endpoint;
 use adapter_kit::view::View;
 use adapter_kit::wire_form::DATA;
+use adapter_kit::{Endpoint, identifiers};
 use domain::listing::MAX_PER_PAGE;
 use domain::values::iso_8601;
+use domain::{RecordField as _, TraineeField};
 use http_kit::cursor::CursorScope;
 use serde::Serialize;
 use storage::records::trainees::{Change, ChangePlace, ChangeQuery, Nested};
@@ -117,10 +118,11 @@ pub(super) fn list(
 /// Writes a change as `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`. For a removed
 /// trainee, `trainee` is null.
 fn write(request: &HandlerContext<'_>, change: &Change, out: &mut Vec<u8>) -> Result<(), ApiError> {
-    let id = &change.trainee_id;
+    let name = TraineeField::trainee_id.info().name;
+    let id = identifiers::write(request.version(), name, &change.trainee_id);
     let at = change.discarded_at.map(iso_8601::timestamp);
     out.extend_from_slice(b"{\"trainee_id\":");
-    serde_json::to_writer(&mut *out, id).map_err(ApiError::unwritable)?;
+    serde_json::to_writer(&mut *out, &id).map_err(ApiError::unwritable)?;
     out.extend_from_slice(b",\"removed_at\":");
     serde_json::to_writer(&mut *out, &at).map_err(ApiError::unwritable)?;
     out.extend_from_slice(b",\"trainee\":");

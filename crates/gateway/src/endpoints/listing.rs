@@ -7,8 +7,9 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ETAG, LINK};
 use adapter_kit::view::View;
-use adapter_kit::{NestedVisibility, PageMember};
+use adapter_kit::{Filter, FilterForms, NestedVisibility, PageMember};
 use chrono::SecondsFormat;
+use domain::Value;
 use domain::listing::{Listing, Order};
 use http_kit::cursor::CursorScope;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
@@ -93,7 +94,7 @@ pub(super) fn list(
         Some(cursor) => page_after(session, request, &query, &links, &standing, cursor)?,
         None => numbered_page(session, request, &query, &links, &standing)?,
     };
-    let max = request.version().wire.envelope.page_size.max;
+    let max = request.version().wire.envelope.page_size.max();
     Ok(reply.with(ETAG.as_str(), tag).with_warnings(
         query
             .per_page_cut
@@ -234,7 +235,7 @@ impl Links {
             listing, included, ..
         } = query;
         let label = request.version().label;
-        let filters = filters(listing);
+        let filters = filters(listing, request.version().inputs.filters);
         let mut parameters = form_urlencoded::Serializer::new(filters.clone());
         parameters.append_pair("per_page", &listing.per_page.to_string());
         let lists = request.version().shapes.trainee.nested_lists();
@@ -307,8 +308,8 @@ impl Links {
     }
 }
 
-/// The filters and the order of a list as a query.
-fn filters(listing: &Listing) -> String {
+/// The filters and the order of a list as a query, in the forms of the version.
+fn filters(listing: &Listing, forms: FilterForms) -> String {
     let Listing {
         cycle,
         status,
@@ -319,20 +320,28 @@ fn filters(listing: &Listing) -> String {
         per_page: _,
     } = listing;
     let mut parameters = form_urlencoded::Serializer::new(String::new());
-    parameters.append_pair("academic_cycle", &cycle.to_string());
+    let append =
+        |parameters: &mut form_urlencoded::Serializer<'_, String>, filter: Filter, value| {
+            parameters.append_pair(filter.name(), &filter.write(forms, &value));
+        };
+    append(
+        &mut parameters,
+        Filter::AcademicCycle,
+        Value::Integer((*cycle).into()),
+    );
     if let Some(status) = status {
-        parameters.append_pair("status", status.name());
+        append(&mut parameters, Filter::Status, Value::text(status.name()));
     }
     if let Some(since) = since {
         parameters.append_pair("since", &since.to_rfc3339_opts(SecondsFormat::Millis, true));
     }
     if let Some(has_trn) = has_trn {
-        parameters.append_pair("has_trn", if *has_trn { "true" } else { "false" });
+        append(&mut parameters, Filter::HasTrn, Value::Boolean(*has_trn));
     }
     let order = match order {
         Order::NewestFirst => "desc",
         Order::OldestFirst => "asc",
     };
-    parameters.append_pair("sort_order", order);
+    append(&mut parameters, Filter::SortOrder, Value::text(order));
     parameters.finish()
 }

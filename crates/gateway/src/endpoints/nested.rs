@@ -215,7 +215,7 @@ fn require_distinct<R: NestedEndpoints>(
     Err(ApiError::Duplicate {
         message,
         fields: fields
-            .map(|field| names::field(request.version(), (*field).into()))
+            .flat_map(|field| names::members(request.version(), (*field).into()))
             .collect(),
         existing: to_raw_value(&existing).map_err(ApiError::unwritable)?,
     })
@@ -257,6 +257,7 @@ fn show_one<R: NestedEndpoints>(
     });
     Ok(ApiResponse::record(
         status,
+        request.version().wire.envelope.record,
         &view(record, request),
         address.as_deref(),
     )?)

@@ -160,6 +160,7 @@ pub(super) fn show_trainee(
     });
     Ok(ApiResponse::record(
         status,
+        request.version().wire.envelope.record,
         &View::trainee(request.version(), trainee, request.state.lists),
         address.as_deref(),
     )?)
@@ -268,7 +269,7 @@ fn duplicate(
         message,
         fields: fields
             .into_iter()
-            .map(|field| names::field(request.version(), field.into()))
+            .flat_map(|field| names::members(request.version(), field.into()))
             .collect(),
         existing: to_raw_value(&data).map_err(ApiError::unwritable)?,
     })

@@ -10,7 +10,7 @@ use actix_web::http::header::{
 };
 use adapter_kit::problems::{ErrorBody, ErrorEntry, Errors, ErrorsByField};
 use adapter_kit::read::{BatchError, MAX_KEY_CHARS};
-use adapter_kit::{ProblemForm, Served};
+use adapter_kit::{Served, Wire};
 use domain::{Lists, Problem};
 use http_kit::error_chain::Causes;
 use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope, RemainingQuota};
@@ -44,17 +44,17 @@ impl ApiError {
     /// personal data.
     #[must_use]
     pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
-        let problem_form = served.version.wire.problems;
+        let wire = &served.version.wire;
         let Self::Invalid(problems) = &self else {
-            return self.response(problem_form);
+            return self.response(wire);
         };
-        let is_by_field = form == ErrorForm::ByField && problem_form == ProblemForm::Errors;
+        let is_by_field = form == ErrorForm::ByField && wire.problems.is_common();
         let body = if is_by_field && problems.iter().all(Problem::concerns_value) {
             ErrorBody::ByField(ErrorsByField::from_problems(served, lists, problems))
         } else {
             ErrorBody::List(Errors::from_problems(served, lists, problems))
         };
-        let reply = ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, body).in_form(problem_form);
+        let reply = ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, body).in_form(wire);
         let Some((first, others)) = problems.split_first() else {
             return reply;
         };
@@ -70,13 +70,13 @@ impl ApiError {
     /// The reply to a request without a version.
     #[must_use]
     pub fn response_without_version(self) -> ApiResponse {
-        self.response(ProblemForm::Errors)
+        self.response(&Wire::COMMON)
     }
 
-    /// The reply in the form of errors that a version uses.
+    /// The reply in the form of a version.
     #[must_use]
-    pub fn response(self, form: ProblemForm) -> ApiResponse {
-        self.into_reply().in_form(form)
+    pub fn response(self, wire: &Wire) -> ApiResponse {
+        self.into_reply().in_form(wire)
     }
 
     /// The status, headers and body of each error.
@@ -378,12 +378,8 @@ impl ErrorReply {
     }
 
     /// Writes the body in the form of the version.
-    fn in_form(self, form: ProblemForm) -> ApiResponse {
-        let mut reply = ApiResponse::error(
-            self.status,
-            self.body.to_json(form, self.status.as_u16()),
-            form,
-        );
+    fn in_form(self, wire: &Wire) -> ApiResponse {
+        let mut reply = ApiResponse::error(self.status, &self.body, wire);
         if let ErrorBody::List(Errors { errors }) = self.body
             && let Ok([error]) = <[ErrorEntry; 1]>::try_from(errors)
         {

@@ -8,7 +8,6 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::CONTENT_TYPE;
 use adapter_kit::ProblemForm;
 use adapter_kit::read::BatchItem;
 use futures_util::stream::{self, StreamExt as _};
@@ -150,12 +149,13 @@ impl Batch<'_> {
             .map(|(position, item)| self.handle_item(position, item))
             .buffered(ITEMS_AT_ONCE);
         let mut body = b"{\"data\":[".to_vec();
+        let form = &self.request.version().wire.problems;
         let mut is_first = true;
         while let Some(item) = replies.next().await {
             if !std::mem::take(&mut is_first) {
                 body.push(b',');
             }
-            item.write(&mut body).map_err(ApiError::unwritable)?;
+            item.write(form, &mut body).map_err(ApiError::unwritable)?;
             for name in item.names {
                 if !names.contains(&name) {
                     names.push(name);
@@ -212,9 +212,10 @@ impl Batch<'_> {
 
 impl ItemReply {
     /// Writes the result as a JSON object: the key, the status, values from the headers, and the
-    /// members of the reply's body.
-    fn write(&self, body: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    /// members of the reply's body. `form` is the form of errors of the version.
+    fn write(&self, form: &ProblemForm, body: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         let Self { key, reply, .. } = self;
+        let is_error = reply.status.is_client_error() || reply.status.is_server_error();
         body.extend_from_slice(b"{\"idempotency_key\":");
         serde_json::to_writer(&mut *body, key)?;
         write!(body, ",\"status\":{}", reply.status.as_u16()).map_err(serde_json::Error::io)?;
@@ -232,10 +233,9 @@ impl ItemReply {
         if values(IDEMPOTENT_REPLAYED).next().is_some() {
             body.extend_from_slice(b",\"replayed\":true");
         }
-        // Problem details have their own `status`, so their members are not merged into the result.
-        if values(CONTENT_TYPE.as_str())
-            .any(|(_, media_type)| media_type == ProblemForm::Details.media_type())
-        {
+        // Only errors in the common form are merged into the result. Problem details have their own
+        // `status`.
+        if is_error && !form.is_common() {
             body.extend_from_slice(b",\"problem\":");
             body.extend_from_slice(&reply.body);
             body.push(b'}');

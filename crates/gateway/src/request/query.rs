@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::{IntErrorKind, ParseIntError};
 
-use adapter_kit::ApiVersion;
+use adapter_kit::form::{MemberForm, read_text};
 use adapter_kit::problems::{ParameterErrors, UNKNOWN};
 use adapter_kit::read::client_text::{is_printable, truncated};
 use adapter_kit::read::nearest;
+use adapter_kit::{ApiVersion, Filter, FilterForms};
 use chrono::NaiveDate;
 use domain::fields::value::impossible_date;
 use domain::listing::{DEFAULT_PER_PAGE, Listing, MAX_PER_PAGE, Order, Status, known_cycles};
@@ -141,7 +142,8 @@ pub fn listing(
 ) -> Result<ListQuery, FilterErrors> {
     let mut read = Reading::from_query(query);
     let cycles = known_cycles(today);
-    let cycle = read.filter("academic_cycle", |text| {
+    let forms = version.inputs.filters;
+    let cycle = read.formed(Filter::AcademicCycle, forms, |text| {
         let year = Some(text)
             .filter(|text| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()));
         year.and_then(|year| year.parse().ok())
@@ -155,13 +157,12 @@ pub fn listing(
                 )
             })
     });
-    let status = read.filter("status", |text| {
-        let names: Vec<_> = Status::ALL.iter().map(|status| status.name()).collect();
+    let status = read.formed(Filter::Status, forms, |text| {
         text.parse().map_err(|_| {
             format!(
                 "{} is not a status; it can be {}",
                 quoted(text),
-                names.join(", ")
+                Status::NAMES.join(", ")
             )
         })
     });
@@ -171,12 +172,14 @@ pub fn listing(
             None => format!("{} is not an ISO 8601 date or date and time", quoted(text)),
         })
     });
-    let has_trn = read.filter("has_trn", |text| match text.to_ascii_lowercase().as_str() {
-        "true" | "1" => Ok(true),
-        "false" | "0" => Ok(false),
-        _ => Err(format!("{} is neither true nor false", quoted(text))),
+    let has_trn = read.formed(Filter::HasTrn, forms, |text| {
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            _ => Err(format!("{} is neither true nor false", quoted(text))),
+        }
     });
-    let order = read.filter("sort_order", |text| match text {
+    let order = read.formed(Filter::SortOrder, forms, |text| match text {
         "asc" => Ok(Order::OldestFirst),
         "desc" => Ok(Order::NewestFirst),
         _ => Err(format!("{} is neither asc nor desc", quoted(text))),
@@ -188,7 +191,7 @@ pub fn listing(
     read.refuse(refused);
     let page = read.count("page").unwrap_or(1);
     let page_size = version.wire.envelope.page_size;
-    let per_page = read.count("per_page").unwrap_or(page_size.default);
+    let per_page = read.count("per_page").unwrap_or(page_size.default());
     read.verdict("filter")?;
     Ok(ListQuery {
         listing: Listing {
@@ -198,9 +201,9 @@ pub fn listing(
             has_trn,
             order: order.unwrap_or(Order::NewestFirst),
             page,
-            per_page: per_page.min(page_size.max),
+            per_page: per_page.min(page_size.max()),
         },
-        per_page_cut: per_page > page_size.max,
+        per_page_cut: per_page > page_size.max(),
         included,
         cursor,
     })
@@ -336,6 +339,35 @@ impl Reading {
             .ok()
     }
 
+    /// Like `filter`, for a filter that may have another form. `read` parses the canonical text.
+    fn formed<T>(
+        &mut self,
+        filter: Filter,
+        forms: FilterForms,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let Some(MemberForm { form, .. }) = filter.form(forms) else {
+            return self.filter(filter.name(), read);
+        };
+        let field = filter.form_field();
+        let read = |text: &str| {
+            let invalid = || {
+                let expected = form.expected();
+                format!("{} is invalid: it must be {expected}", quoted(text))
+            };
+            let value = read_text(form, text.trim(), &field).ok_or_else(invalid)?;
+            let Some(canonical) = value.to_plain_text() else {
+                return Ok(None);
+            };
+            match read(&canonical) {
+                // This error would list the canonical codes.
+                Err(_) if field.codes.is_some() => Err(invalid()),
+                read => read.map(Some),
+            }
+        };
+        self.filter(filter.name(), read).flatten()
+    }
+
     /// The number in a parameter; `None` if it is absent or not a number from 1, so that the
     /// default applies. A number that does not fit into `i64` becomes its maximum.
     fn count(&self, name: &str) -> Option<i64> {
@@ -371,6 +403,9 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use adapter_kit::AllInputs;
+    use adapter_kit::form::{CodeWords, ThreeWords};
+
     use super::*;
 
     fn today() -> NaiveDate {
@@ -420,6 +455,45 @@ mod tests {
                 "{cycle}"
             );
         }
+    }
+
+    #[test]
+    fn filter_in_another_form_is_read_in_that_form_only() {
+        const HAS_TRN: ThreeWords = ThreeWords {
+            yes: "with",
+            no: "without",
+            unknown: "any",
+        };
+        const ORDER: CodeWords = CodeWords(&[("asc", "oldest_first"), ("desc", "newest_first")]);
+        let version = ApiVersion {
+            inputs: AllInputs {
+                filters: &[(Filter::HasTrn, &HAS_TRN), (Filter::SortOrder, &ORDER)],
+                ..newest().inputs
+            },
+            ..*newest()
+        };
+        for (query, has_trn, order) in [
+            (
+                "has_trn=with&sort_order=oldest_first",
+                Some(true),
+                Order::OldestFirst,
+            ),
+            ("has_trn=without", Some(false), Order::NewestFirst),
+            ("has_trn=any&sort_order=", None, Order::NewestFirst),
+        ] {
+            let read = listing(query, &[], &version, today()).unwrap().listing;
+            assert_eq!((read.has_trn, read.order), (has_trn, order), "{query}");
+        }
+        let refused = listing("has_trn=true&sort_order=newest", &[], &version, today());
+        let errors = refused.unwrap_err().into_errors().errors;
+        assert_eq!(
+            errors["has_trn"],
+            ["has_trn \"true\" is invalid: it must be with, without or any"]
+        );
+        assert_eq!(
+            errors["sort_order"],
+            ["sort_order \"newest\" is invalid: it must be one of oldest_first, newest_first"]
+        );
     }
 
     #[test]

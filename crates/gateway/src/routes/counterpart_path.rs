@@ -3,7 +3,7 @@
 //! Paths follow from the versions and are public, so a client without a token gets the answer too.
 //! No record is looked up.
 
-use adapter_kit::{Endpoint, Versions};
+use adapter_kit::{ApiVersion, Endpoint, Versions, identifiers};
 use storage::base::token::Environment;
 
 use crate::endpoints::available;
@@ -19,7 +19,7 @@ pub(super) fn find(path: &str, versions: &Versions, environment: Environment) ->
     })?;
     versions.iter().rev().find_map(|served| {
         let is_requested =
-            |endpoint: &Endpoint| fill(served.version.row(*endpoint).path, below, below).is_some();
+            |endpoint: &Endpoint| has_pattern(served.version.row(*endpoint).path, below);
         let requested = available(served, environment).find(is_requested)?;
         let endpoints = &asked.version.endpoints;
         let own = Some(requested)
@@ -30,33 +30,52 @@ pub(super) fn find(path: &str, versions: &Versions, environment: Environment) ->
             None => (served.version, requested),
         };
         let pattern = served.version.row(requested).path;
-        let filled = fill(pattern, version.row(endpoint).path, below)?;
+        let filled = fill(
+            (asked.version, pattern),
+            (version, version.row(endpoint).path),
+            below,
+        );
         Some(version.label.base_path() + &filled)
     })
 }
 
-/// Replaces the placeholders of `target` by the identifiers of a path with the pattern `pattern`.
-/// Returns `None` if the path does not have the pattern.
-fn fill(pattern: &str, target: &str, path: &str) -> Option<String> {
-    if pattern.split('/').count() != path.split('/').count() {
-        return None;
-    }
-    let mut filled = target.to_owned();
-    for (name, segment) in pattern.split('/').zip(path.split('/')) {
-        let is_identifier = name.starts_with('{') && !segment.is_empty();
-        if !is_identifier && name != segment {
-            return None;
-        }
+/// Whether the path has the pattern.
+fn has_pattern(pattern: &str, path: &str) -> bool {
+    let mut segments = pattern.split('/').zip(path.split('/'));
+    pattern.split('/').count() == path.split('/').count()
+        && segments
+            .all(|(name, segment)| name == segment || name.starts_with('{') && !segment.is_empty())
+}
+
+/// Replaces the placeholders of the target pattern by the identifiers of a path with the pattern
+/// `from`. Both patterns belong to a version, which decides the form of the identifiers.
+fn fill(
+    (from_version, from): (&ApiVersion, &str),
+    (target_version, target): (&ApiVersion, &str),
+    path: &str,
+) -> String {
+    let id = |placeholder: &str, segment| {
+        let name = placeholder.strip_prefix('{')?.strip_suffix('}')?;
+        let id = identifiers::read(from_version, name, segment)?;
         // An identifier with other characters is not repeated in the reply; its placeholder is.
-        if is_identifier && segment.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            filled = filled.replace(name, segment);
+        id.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric())
+            .then(|| identifiers::write(target_version, name, &id).into_owned())
+    };
+    let mut filled = target.to_owned();
+    for (placeholder, segment) in from.split('/').zip(path.split('/')) {
+        if let Some(id) = id(placeholder, segment) {
+            filled = filled.replace(placeholder, &id);
         }
     }
-    Some(filled)
+    filled
 }
 
 #[cfg(test)]
 mod tests {
+    use adapter_kit::form::Prefix;
+    use adapter_kit::{Shapes, shape};
+    use domain::{Trainee, TraineeField};
     use versions::{SERVED, all};
 
     use super::*;
@@ -103,10 +122,31 @@ mod tests {
     }
 
     #[test]
-    fn identifier_with_special_characters_is_not_repeated() {
-        assert_eq!(
-            fill("/a/{id}/b", "/c/{id}", "/a/x-y/b").as_deref(),
-            Some("/c/{id}")
-        );
+    fn identifiers_are_written_in_the_form_of_the_named_version() {
+        const TRAINEE_ID: Prefix = Prefix("trainee_");
+        let common = SERVED[0];
+        let prefixed = ApiVersion {
+            shapes: Shapes {
+                trainee: shape! { Trainee, TraineeField: trainee_id as TRAINEE_ID },
+                ..common.shapes
+            },
+            ..*common
+        };
+        let filled = |from, target, id: &str| {
+            let path = format!("/a/{id}/b");
+            fill(
+                (from, "/a/{trainee_id}/b"),
+                (target, "/c/{trainee_id}"),
+                &path,
+            )
+        };
+        for (from, target, id, expected) in [
+            (common, &prefixed, "5x", "/c/trainee_5x"),
+            (&prefixed, common, "trainee_5x", "/c/5x"),
+            (&prefixed, common, "5x", "/c/{trainee_id}"),
+            (common, common, "x-y", "/c/{trainee_id}"),
+        ] {
+            assert_eq!(filled(from, target, id), expected, "{id}");
+        }
     }
 }

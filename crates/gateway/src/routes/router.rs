@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
-use adapter_kit::{Endpoint, Label, Method, ProblemForm, Served, UnknownVersion, Versions};
+use adapter_kit::{Endpoint, Label, Method, Served, UnknownVersion, Versions, Wire};
 use http_kit::paths::{self, OpenApiDocument};
 use http_kit::requests::methods::methods;
 use http_kit::responses::links;
@@ -149,7 +149,7 @@ impl Router {
             target,
         } = found.value;
         access_log::set_pattern(&request, Rc::clone(pattern));
-        let ids = PathIds::from_path_parameters(|name| found.params.get(name));
+        let ids = PathIds::from_path_parameters(served.version, |name| found.params.get(name));
         let (mut response, endpoint) = match *target {
             Target::Endpoint(endpoint) => {
                 let (state, target) = (Arc::clone(&self.state), (*served, endpoint));
@@ -160,7 +160,7 @@ impl Router {
                 let response = match self.state.page_rate_limit.count(&request) {
                     Ok(()) => openapi::answer(served, document, &self.state, &request),
                     Err(used_up) => ApiError::from_address_quota(used_up)
-                        .response(served.version.wire.problems)
+                        .response(&served.version.wire)
                         .into(),
                 };
                 (response, None)
@@ -187,11 +187,7 @@ impl Router {
         };
         access_log::set_pattern(request, Rc::clone(&first.pattern));
         let taken = found.iter().flat_map(|(method, _)| methods(*method));
-        let mut response = refuse(
-            request.method(),
-            &allow(taken),
-            first.served.version.wire.problems,
-        );
+        let mut response = refuse(request.method(), &allow(taken), &first.served.version.wire);
         let deprecation = self.deprecation(first.served);
         let endpoints = found.iter().filter_map(|(_, route)| match route.target {
             Target::Endpoint(endpoint) => Some(endpoint),
@@ -239,28 +235,24 @@ impl Router {
                 .into()
             }
             Some(KnownLabel::Served(deprecation)) => {
-                let mut reply = not_found(&self.state, request, deprecation.version.wire.problems);
+                let mut reply = not_found(&self.state, request, &deprecation.version.wire);
                 deprecation.write(reply.headers_mut(), None, request.path());
                 links::add_help(&mut reply, deprecation.version.label);
                 reply
             }
-            None => not_found(&self.state, request, ProblemForm::Errors),
+            None => not_found(&self.state, request, &Wire::COMMON),
         }
     }
 }
 
 /// The reply for a path that does not exist.
-pub(crate) fn not_found(
-    state: &GatewayState,
-    request: &HttpRequest,
-    form: ProblemForm,
-) -> HttpResponse {
+pub(crate) fn not_found(state: &GatewayState, request: &HttpRequest, wire: &Wire) -> HttpResponse {
     let missing = match unknown_version(request.path(), state.versions) {
         Some(unknown) => Missing::Version(unknown),
         None => counterpart_path::find(request.path(), state.versions, state.environment)
             .map_or(Missing::Path, Missing::PathOfVersion),
     };
-    ApiError::NotFound(missing).response(form).into()
+    ApiError::NotFound(missing).response(wire).into()
 }
 
 /// Returns the version in a path below `/api`, if this version is not served.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use actix_web::rt::time::{Instant, sleep, sleep_until, timeout};
 use actix_web::rt::{self, System};
+use adapter_kit::Envelope;
 use futures_util::lock::Mutex;
 use futures_util::stream::{self, StreamExt as _};
 use gateway::error::ApiError;
@@ -182,6 +183,12 @@ struct Work {
 }
 
 impl Work {
+    /// The JSON members around records in the version that reads the rows, the newest one.
+    fn envelope(&self) -> Envelope {
+        let newest = self.state.versions.newest();
+        newest.map_or(Envelope::COMMON, |served| served.version.wire.envelope)
+    }
+
     /// Checks the rows after a line.
     async fn check(&self, last: i64) -> Result<(), WorkEnd> {
         let mut trainees = check::TraineesByKey::default();

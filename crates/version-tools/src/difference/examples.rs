@@ -35,6 +35,11 @@ pub(super) fn sent<R: WireRecord>(version: &ApiVersion, path: &str) -> Option<Va
 
 /// Returns the example body with a record; `None` if the version has no such body.
 fn body(version: &ApiVersion, record: RecordKind, direction: Direction) -> Option<Value> {
+    let envelope = &version.wire.envelope;
+    let key = match direction {
+        Direction::Request => envelope.request,
+        Direction::Reply => envelope.record,
+    };
     let example = match direction {
         Direction::Request => {
             let mut endpoints = version.endpoints.all();
@@ -52,7 +57,7 @@ fn body(version: &ApiVersion, record: RecordKind, direction: Direction) -> Optio
         }
         Direction::Reply => examples::reply(version, Lists::embedded(), ReplyBody::Nested(record)),
     };
-    Some(example?.get_mut("data")?.take())
+    Some(example?.get_mut(key)?.take())
 }
 
 /// Returns an object with only the fields at these paths; `None` if one of them has no value.

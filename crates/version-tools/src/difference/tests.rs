@@ -1,12 +1,11 @@
 //! Differences between a small version and versions that differ from it in one point.
 
-use adapter_kit::form::{FirstWord, Flag, LABELLED, Scaled};
 use adapter_kit::version::{
     AllInputs, ApiVersion, Deprecation, Endpoints, NestedShapes, NestedVisibility, Shapes, date,
 };
 use adapter_kit::{
-    Endpoint, EndpointRow, Envelope, Inputs, Label, Method, PageMember, PageSize, Shape,
-    VersionField, Versions, Wire, inputs, shape,
+    Endpoint, EndpointRow, Envelope, Inputs, Label, Method, PageMember, PageSize, ProblemForm,
+    Shape, VersionField, Versions, Wire, inputs, shape,
 };
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
@@ -20,7 +19,8 @@ use super::{
     FieldChangeKind, RuleChangeKind, RuleStage,
 };
 use crate::openapi;
-use crate::shape_document::describe;
+
+mod forms;
 
 /// Returns the differences in both directions.
 fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
@@ -606,10 +606,7 @@ fn other_keys_and_sizes_of_pages_are_reported() {
             envelope: Envelope {
                 list: "items",
                 page: ("", &[("next", PageMember::Next)]),
-                page_size: PageSize {
-                    default: 20,
-                    max: 100,
-                },
+                page_size: PageSize::new(20, 100),
                 ..Envelope::COMMON
             },
             ..SAMPLE_VERSION.wire
@@ -635,104 +632,55 @@ fn other_keys_and_sizes_of_pages_are_reported() {
 }
 
 #[test]
-fn form_change_is_one_change_with_example() {
-    const MONTHS: Scaled = Scaled::new(12, "months");
-    const YEARS_AS_MONTHS: Shape<Degree> = shape! { Degree, DegreeField:
-        degree_id, uk_degree, non_uk_degree, topic = subject, institution,
-        graduation_year as MONTHS, grade, other_grade, country,
+fn other_keys_of_records_and_form_of_errors_are_reported() {
+    let [there, back] = there_and_back(ApiVersion {
+        wire: Wire {
+            envelope: Envelope {
+                record: "record",
+                request: "values",
+                ..Envelope::COMMON
+            },
+            problems: ProblemForm::BY_POINTER,
+            ..SAMPLE_VERSION.wire
+        },
+        ..SAMPLE_VERSION
+    });
+    let told = |difference: &Difference| -> Vec<(Effect, String, String)> {
+        let changes = difference.changes.iter();
+        changes
+            .map(|change| {
+                let example = change.example.clone().unwrap();
+                (change.effect, example.before, example.after)
+            })
+            .collect()
     };
-    let [there, back] = there_and_back(with_degree(YEARS_AS_MONTHS));
-    let change = only(&there);
-    assert_eq!(change.effect, Effect::ReadDifferently);
-    assert_eq!(change.summary, "`graduation_year` is written in months.");
-    let example = change.example.as_ref().unwrap();
-    assert_eq!(example.before, r#"{"graduation_year":2021}"#);
-    assert_eq!(example.after, r#"{"graduation_year":24252}"#);
-    let change = only(&back);
+    let common = r#"{"errors":[{"error":"UnprocessableEntity","message":"email cannot be blank","code":"blank","field":"email"}]}"#;
+    let by_pointer = r#"{"error":"UnprocessableEntity","message":"email cannot be blank","errors":{"/values/email":[{"code":"blank","message":"email cannot be blank"}]}}"#;
+    let row = |effect, before: &str, after: &str| (effect, before.to_owned(), after.to_owned());
     assert_eq!(
-        change.summary,
-        "`graduation_year` is no longer written in months."
-    );
-}
-
-#[test]
-fn effect_in_requests_depends_on_what_is_still_read() {
-    const FLAG: Flag = Flag {
-        yes: "provider",
-        no: "trainee",
-    };
-    const AS_FLAG: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
-        left_on = withdrawal_date, trigger = trigger as FLAG, future_interest, reasons, another_reason,
-        safeguarding_concern_reasons,
-    };
-    const AS_OBJECT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
-        left_on = withdrawal_date, trigger = trigger as LABELLED, future_interest, reasons, another_reason,
-        safeguarding_concern_reasons,
-    };
-    for (inputs, effect) in [
-        (AS_FLAG, Effect::Refused),
-        (AS_OBJECT, Effect::WorthKnowing),
-    ] {
-        let [there, back] = there_and_back(with_withdrawal(inputs));
-        let name = "trigger";
-        let (before, after) = (name, name);
-        let kind = FieldChangeKind::Rewritten { before, after };
-        assert_eq!(only_field_change(&there), (effect, kind));
-        assert_eq!(only_field_change(&back), (Effect::Refused, kind));
-    }
-}
-
-#[test]
-fn split_field_is_one_change_with_all_members() {
-    const SPLIT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
-        left_on = withdrawal_date, trigger, future_interest, reasons, reason_word = another_reason[0] as FirstWord,
-        reason_rest = another_reason[1] as FirstWord, safeguarding_concern_reasons,
-    };
-    let [there, back] = there_and_back(with_withdrawal(SPLIT));
-    let change = only(&there);
-    assert!(
-        change.summary.starts_with(
-            "`another_reason` is split into `reason_word`, `reason_rest`, and written as two members"
-        ),
-        "{}",
-        change.summary
-    );
-    let example = change.example.as_ref().unwrap();
-    assert_eq!(
-        [example.before.as_str(), example.after.as_str()],
+        told(&there),
         [
-            r#"{"another_reason":"Jane Mary Ann"}"#,
-            r#"{"reason_word":"Jane","reason_rest":"Mary Ann"}"#
+            row(Effect::Refused, r#"{"data":{}}"#, r#"{"values":{}}"#),
+            row(
+                Effect::ReadDifferently,
+                r#"{"data":{}}"#,
+                r#"{"record":{}}"#
+            ),
+            row(Effect::ReadDifferently, common, by_pointer),
         ]
     );
-    assert!(
-        only(&back)
-            .summary
-            .starts_with("`reason_word`, `reason_rest` are merged into `another_reason`"),
-        "{}",
-        only(&back).summary
+    assert_eq!(
+        told(&back),
+        [
+            row(Effect::Refused, r#"{"values":{}}"#, r#"{"data":{}}"#),
+            row(
+                Effect::ReadDifferently,
+                r#"{"record":{}}"#,
+                r#"{"data":{}}"#
+            ),
+            row(Effect::ReadDifferently, by_pointer, common),
+        ]
     );
-}
-
-#[test]
-fn changed_form_changes_the_shape_document() {
-    const MONTHS: Scaled = Scaled::new(12, "months");
-    const QUARTERS: Scaled = Scaled::new(4, "quarters");
-    const AS_MONTHS: Inputs<Degree> = inputs! { Degree, DegreeField: graduation_year as MONTHS };
-    const AS_QUARTERS: Inputs<Degree> =
-        inputs! { Degree, DegreeField: graduation_year as QUARTERS };
-    let document = |degree| {
-        let inputs = AllInputs {
-            degree,
-            ..SAMPLE_VERSION.inputs
-        };
-        let version = ApiVersion {
-            inputs,
-            ..SAMPLE_VERSION
-        };
-        describe(&version, Lists::embedded())
-    };
-    assert_ne!(document(AS_MONTHS), document(AS_QUARTERS));
 }
 
 #[test]

@@ -2,18 +2,19 @@
 //! around records, and the form of errors.
 
 use adapter_kit::body_kind::Direction;
+use adapter_kit::problems::{ErrorBody, ErrorEntry, Errors, Located, UNPROCESSABLE};
 use adapter_kit::shape::{Entry, JsonType, Shape, group_of};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use adapter_kit::{PageMember, PageSize, ProblemForm, compose, reference};
-use domain::{List, Lists, Trainee};
+use adapter_kit::{Endpoint, Filter, PageMember, compose, identifiers, names, reference};
+use domain::{Code, List, Lists, Trainee, TraineeField};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::examples::{at_path, cut, sent};
 use super::{Change, ChangeDetail, Effect, Example};
 use crate::documents::listed;
-use crate::openapi::examples::page_reply;
+use crate::openapi::examples::{self, page_reply};
 
 /// Maximum number of codes whose words a summary lists.
 const WORDS_LISTED: usize = 32;
@@ -41,10 +42,18 @@ pub enum WirePart {
     Default,
     /// The description of a page in a list.
     Page,
+    /// The key of the record in a request body.
+    RequestKey,
+    /// The key of the record in a response with one record.
+    RecordKey,
     /// The address of a record.
     RecordLinks,
     /// The form of errors.
     Problems,
+    /// The identifiers in paths.
+    Identifiers,
+    /// The values of a filter of lists.
+    Filter,
 }
 
 /// Returns the changes of wire forms.
@@ -55,8 +64,16 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<
         .collect();
     changes.extend(for_each_record!(record_changes(from, to)).concat());
     changes.extend(page(from, to));
+    changes.extend(request_key(from, to));
+    changes.extend(record_key(from, to));
     changes.extend(record_links(from, to));
     changes.extend(problems(from, to));
+    changes.extend(path_identifiers(from, to));
+    changes.extend(
+        Filter::ALL
+            .into_iter()
+            .filter_map(|one| filter(one, from, to)),
+    );
     changes
 }
 
@@ -422,10 +439,12 @@ fn lists(from: &ApiVersion, to: &ApiVersion) -> Vec<String> {
         ));
     }
     if before.page_size != after.page_size {
-        let PageSize { default, max } = after.page_size;
         sentences.push(format!(
-            "A page has {default} trainees by default, and at most {max}; before {} and {}.",
-            before.page_size.default, before.page_size.max
+            "A page has {} trainees by default, and at most {}; before {} and {}.",
+            after.page_size.default(),
+            after.page_size.max(),
+            before.page_size.default(),
+            before.page_size.max()
         ));
     }
     sentences
@@ -459,9 +478,59 @@ fn sample(member: PageMember, version: &ApiVersion) -> Value {
         PageMember::Number => json!(1),
         PageMember::Pages => json!(3),
         PageMember::Total => json!(120),
-        PageMember::PerPage => json!(version.wire.envelope.page_size.default),
+        PageMember::PerPage => json!(version.wire.envelope.page_size.default()),
         PageMember::Next => json!(format!("{}/trainees?cursor=...", version.label.base_path())),
     }
+}
+
+/// Returns the change of the key of the record in request bodies; `None` if both versions have the
+/// same key.
+fn request_key(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let (before, after) = (from.wire.envelope.request, to.wire.envelope.request);
+    let summary = format!(
+        "In request bodies, and in the items of a batch, the record is in `{after}` instead of `{before}`."
+    );
+    let advice = format!("Send the record in `{after}`. A request without it is refused.");
+    key(
+        Effect::Refused,
+        WirePart::RequestKey,
+        [before, after],
+        summary,
+        advice,
+    )
+}
+
+/// Returns the change of the key in responses with one record; `None` if both versions have the
+/// same key.
+fn record_key(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let (before, after) = (from.wire.envelope.record, to.wire.envelope.record);
+    let summary = format!(
+        "In a response with one record, and in the results of a batch, the record is in `{after}` instead of `{before}`."
+    );
+    let advice = format!("Read the record from `{after}`.");
+    key(
+        Effect::ReadDifferently,
+        WirePart::RecordKey,
+        [before, after],
+        summary,
+        advice,
+    )
+}
+
+/// Returns the change of a key around a record; `None` if the keys are the same.
+fn key(
+    effect: Effect,
+    part: WirePart,
+    [before, after]: [&str; 2],
+    summary: String,
+    advice: String,
+) -> Option<Change> {
+    if before == after {
+        return None;
+    }
+    let change = change(effect, part, after, "records", summary, advice);
+    let example = Example::new(&json!({ before: {} }), &json!({ after: {} }));
+    Some(change.with_example(Some(example)))
 }
 
 /// Returns the change of the record's address in responses with one record; `None` if both versions
@@ -475,13 +544,16 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let (effect, summary, advice) = if after {
         (
             Effect::NewlyPossible,
-            "A response with one record has the record's address in `links.self`, next to `data`.",
+            format!(
+                "A response with one record has the record's address in `links.self`, next to `{}`.",
+                to.wire.envelope.record
+            ),
             "You can use this address to request the record.",
         )
     } else {
         (
             Effect::ReadDifferently,
-            "A response with one record no longer has the record's address.",
+            "A response with one record no longer has the record's address.".to_owned(),
             "Build the address from the record's identifier.",
         )
     };
@@ -490,11 +562,12 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
         WirePart::RecordLinks,
         "links",
         "records",
-        summary.to_owned(),
+        summary,
         advice.to_owned(),
     );
-    let without = json!({ "data": {} });
-    let with = json!({ "data": {}, "links": { "self": "/api/.../trainees/..." } });
+    let key = to.wire.envelope.record;
+    let without = json!({ key: {} });
+    let with = json!({ key: {}, "links": { "self": "/api/.../trainees/..." } });
     let [before, after] = if after {
         [without, with]
     } else {
@@ -505,40 +578,105 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
 
 /// Returns the change of the form of errors.
 fn problems(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let before = from.wire.problems;
     let after = to.wire.problems;
-    if before == after {
+    if from.wire.problems == after {
         return None;
     }
-    let (summary, advice) = match after {
-        ProblemForm::Details => (
-            "All errors are problem details (RFC 9457) with the media type `application/problem+json`. Problems \
-             by field are not available.",
-            "Read `detail`. For each problem in a body, `errors` has an entry with `pointer`, `code` and `detail`. For \
-             each problem in a query, it has an entry with `parameter` and `detail`. Other errors, such as `404`, have no `errors`. \
-             A batch item's result has the problem details in `problem`, with pointers relative to the item.",
-        ),
-        ProblemForm::Errors => (
-            "Errors are JSON with a list of `errors` instead of problem details.",
-            "For each problem, read `error`, `message`, `code` and `field` from its entry in `errors`.",
-        ),
-    };
     let change = change(
         Effect::ReadDifferently,
         WirePart::Problems,
         "errors",
         "errors",
-        summary.to_owned(),
-        advice.to_owned(),
+        after.summary.to_owned(),
+        after.advice.to_owned(),
     );
-    let example = |form: ProblemForm| match form {
-        ProblemForm::Errors => json!({ "errors": [{
-            "error": "UnprocessableEntity", "message": "email cannot be blank", "code": "blank", "field": "email",
-        }] }),
-        ProblemForm::Details => json!({
-            "type": "about:blank", "title": "Unprocessable entity", "status": 422, "detail": "email cannot be blank",
-            "errors": [{ "pointer": "/data/email", "code": "blank", "detail": "email cannot be blank" }],
-        }),
+    let example = Example::new(&sample_error(from), &sample_error(to));
+    Some(change.with_example(Some(example)))
+}
+
+/// Returns the reply of a version to a request without an email address.
+fn sample_error(version: &ApiVersion) -> Value {
+    let name = names::field(version, TraineeField::email.into());
+    let body = ErrorBody::List(Errors {
+        errors: vec![ErrorEntry {
+            error: UNPROCESSABLE,
+            message: format!("{name} cannot be blank"),
+            located: Some(Located {
+                code: Code::Blank.name(),
+                field: name.to_owned(),
+            }),
+        }],
+    });
+    serde_json::from_slice(&version.wire.write_error(&body, 422)).unwrap_or_default()
+}
+
+/// Returns the change of the identifiers in paths.
+fn path_identifiers(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let ids = examples::identifiers();
+    let changed: Vec<&str> = ids
+        .iter()
+        .filter(|(name, id)| identifiers::write(from, name, id) != identifiers::write(to, name, id))
+        .map(|(name, _)| *name)
+        .collect();
+    // The path of a nested record has all identifiers.
+    let last = *changed.last()?;
+    let sentence = |name: &&str| {
+        let (is, version) = match identifiers::form(to, name) {
+            Some(_) => ("is", to),
+            None => ("is no longer", from),
+        };
+        let (form, _) = identifiers::form(version, name)?;
+        Some(format!(
+            "In paths, `{name}` {is} written {}.",
+            form.form.says()
+        ))
     };
-    Some(change.with_example(Some(Example::new(&example(before), &example(after)))))
+    let sentences: Vec<String> = changed.iter().filter_map(sentence).collect();
+    let change = change(
+        Effect::Refused,
+        WirePart::Identifiers,
+        last,
+        "paths",
+        sentences.join(" "),
+        "Send identifiers as replies show them. For other texts, the reply is a 404.".to_owned(),
+    );
+    let has_last = |endpoint: &Endpoint| endpoint.path().contains(&format!("{{{last}}}"));
+    let example = to.endpoints.all().find(has_last).map(|endpoint| {
+        let [before, after] = [from, to].map(|version| {
+            let path = version.row(endpoint).path;
+            json!(version.label.base_path() + &identifiers::fill(version, path, &ids))
+        });
+        Example::new(&before, &after)
+    });
+    Some(change.with_example(example))
+}
+
+/// Returns the change of the form of a filter.
+fn filter(filter: Filter, from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let name = filter.name();
+    let [before, after] = [from, to].map(|version| filter.form(version.inputs.filters));
+    let form = after.or(before)?;
+    let field = filter.form_field();
+    let canonical = form.form.samples(&field).into_iter().next()?.canonical;
+    let [old, new] = [from, to].map(|version| {
+        let value = filter.write(version.inputs.filters, &canonical);
+        format!("{name}={value}")
+    });
+    if old == new {
+        return None;
+    }
+    let is = if after.is_some() {
+        "is"
+    } else {
+        "is no longer"
+    };
+    let change = change(
+        Effect::Refused,
+        WirePart::Filter,
+        name,
+        "lists of trainees",
+        format!("The filter `{name}` {is} written {}.", form.form.says()),
+        format!("Send `{new}` instead of `{old}`. The old values are refused."),
+    );
+    Some(change.with_example(Some(Example::new(&json!(old), &json!(new)))))
 }

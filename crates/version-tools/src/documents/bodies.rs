@@ -10,8 +10,8 @@ use adapter_kit::versions::Served;
 use adapter_kit::wire_form::DATA;
 use chrono::NaiveDate;
 use domain::Lists;
+use serde_json::Value;
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value};
 
 use crate::openapi::examples;
 use crate::translate::{BodyKind, Translation, TranslationContext, translate};
@@ -107,7 +107,7 @@ fn translate_body(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>
         && let Some(record) = record.zip(canonical.get(DATA).filter(|data| data.is_object()))
         && let Some(members) = own.as_object_mut()
     {
-        members.extend(write_address(version, record).unwrap_or_default());
+        members.extend(write_address(version, record));
     }
     own
 }
@@ -124,29 +124,27 @@ fn add_required(version: &ApiVersion, body: &mut Value, problem: &ErrorEntry) ->
         None => (body, path.as_str()),
     };
     let mut example = examples::request(version, Endpoint::CreateTrainee)?;
-    let value = example.get_mut(DATA)?.get_mut(name)?.take();
-    body.get_mut(DATA)?
+    let key = version.wire.envelope.request;
+    let value = example.get_mut(key)?.get_mut(name)?.take();
+    body.get_mut(key)?
         .as_object_mut()?
         .insert(name.to_owned(), value);
     Some(())
 }
 
-/// Returns the members next to a record with its address; none if the version does not show it.
+/// Returns the member with the address of a record; `None` if the version does not show it.
 fn write_address(
     version: &ApiVersion,
     (kind, record): (RecordKind, &Value),
-) -> Option<Map<String, Value>> {
+) -> Option<(String, Value)> {
     let shows = version
         .endpoints
         .that_shows(kind)
         .unwrap_or(Endpoint::ShowTrainee);
     let names = shows.path().split(['{', '}']).skip(1).step_by(2);
     let id = |name| record.get(name).and_then(Value::as_str).unwrap_or(OMITTED);
-    let ids: Vec<_> = names.map(|name| (name, Some(id(name)))).collect();
-    let mut reply = examples::record(version, shows, &ids, Value::Null)?;
-    let mut members = std::mem::take(reply.as_object_mut()?);
-    members.retain(|_, value| !value.is_null());
-    Some(members)
+    let ids: Vec<_> = names.map(|name| (name, id(name).to_owned())).collect();
+    examples::address(version, shows, &ids)
 }
 
 /// Returns the body of an error as the version writes it; `None` for other bodies.
@@ -190,7 +188,7 @@ fn write_error(forms: BodyForms<'_>, canonical: &Value, request: Option<&str>) -
             )
         }
     };
-    let json = body.to_json(forms.own.version.wire.problems, status);
+    let json = forms.own.version.wire.write_error(&body, status);
     serde_json::from_slice(&json).ok()
 }
 

@@ -1,5 +1,6 @@
 //! The document about the fields of a version, with their types, values and meanings.
 
+use adapter_kit::Filter;
 use adapter_kit::compose;
 use adapter_kit::form::MemberForm;
 use adapter_kit::shape::{JsonType, Part, Source};
@@ -18,8 +19,29 @@ pub fn fields(version: &ApiVersion) -> String {
         "# Fields\n\nThese tables list all fields in {}. The [rules](rules.md) define which fields are \
          required.\n\n{}",
         version.label,
-        sections.join("\n")
+        [sections.as_slice(), &filters(version)].concat().join("\n")
     )
+}
+
+/// Returns the section about the filters that the version writes in another form; none without
+/// such filters.
+fn filters(version: &ApiVersion) -> Vec<String> {
+    let forms = version.inputs.filters;
+    let rows: Vec<Vec<String>> = Filter::ALL
+        .into_iter()
+        .filter_map(|filter| {
+            let form = filter.form(forms)?.describe(&filter.form_field());
+            Some(vec![
+                name(filter.name()),
+                format!("{} {form}", filter.meaning()),
+            ])
+        })
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let table = table(&["filter", "meaning"], rows.into_iter());
+    vec![format!("## Filters of lists\n\n{table}")]
 }
 
 fn section<R: WireRecord>(version: &ApiVersion) -> String {

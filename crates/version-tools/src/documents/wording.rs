@@ -3,13 +3,14 @@
 //! Documents are written in the canonical version. Bodies in them are translated like bodies of
 //! clients. This module does not depend on the format of the documents.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use adapter_kit::body_kind::RecordKind;
 use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::versions::Served;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use adapter_kit::{Endpoint, Envelope, ProblemForm, names};
+use adapter_kit::{Endpoint, Envelope, identifiers, names};
 use domain::fields::field::Codes;
 use domain::{Field, Lists, RecordField as _};
 
@@ -187,7 +188,7 @@ impl<'a> Wording<'a> {
         let name = subject.field.as_deref()?;
         if name == PER_PAGE {
             let (common, own) = (Envelope::COMMON.page_size, version.wire.envelope.page_size);
-            let sizes = [(common.default, own.default), (common.max, own.max)];
+            let sizes = [(common.default(), own.default()), (common.max(), own.max())];
             let size = sizes.iter().find(|(common, _)| code == common.to_string());
             return size.map(|(_, own)| own.to_string());
         }
@@ -204,7 +205,7 @@ impl<'a> Wording<'a> {
     pub fn find_missing_subject(&self, heading: &str) -> Option<MissingSubject> {
         let version = self.own.version;
         let label = version.label;
-        if heading.ends_with("Errors by field") && version.wire.problems != ProblemForm::Errors {
+        if heading.ends_with("Errors by field") && !version.wire.problems.is_common() {
             return Some(MissingSubject {
                 note: format!("{label} does not have errors by field."),
                 has_counterpart: false,
@@ -218,6 +219,15 @@ impl<'a> Wording<'a> {
             note: format!("{label} does not have this endpoint.{advice}"),
             has_counterpart: instead.is_some(),
         })
+    }
+
+    /// Returns the identifier of the version for a canonical one. Placeholders and variables stay.
+    fn write_identifier<'b>(&self, placeholder: &str, id: &'b str) -> Cow<'b, str> {
+        if id.starts_with(['{', '$']) {
+            return Cow::Borrowed(id);
+        }
+        let name = placeholder.trim_matches(['{', '}']);
+        identifiers::write(self.own.version, name, id)
     }
 
     /// Rewrites the path of the version, and methods with paths, such as `POST /trainees` or
@@ -236,7 +246,9 @@ impl<'a> Wording<'a> {
             let ids = endpoint.path().split('/').zip(path.split('/'));
             let own = ids
                 .filter(|(name, _)| name.starts_with('{'))
-                .fold(row.path.to_owned(), |own, (name, id)| own.replace(name, id));
+                .fold(row.path.to_owned(), |own, (name, id)| {
+                    own.replace(name, &self.write_identifier(name, id))
+                });
             if row.method != endpoint.method() {
                 written.pop();
                 // A command has one method.

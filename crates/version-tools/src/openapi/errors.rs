@@ -2,15 +2,16 @@
 
 use adapter_kit::body_kind::RecordKind;
 use adapter_kit::for_nested_kind;
-use adapter_kit::version::NestedErrors;
+use adapter_kit::version::{ApiVersion, NestedErrors};
 use domain::Code;
 use domain::records::record::NestedKind;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, Type,
+    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, Type,
 };
 
-use super::properties::{count, list_of, named, schema_name, text, texts};
+use super::Context;
+use super::properties::{named, text, texts};
 
 /// The name of a schema.
 pub(super) const ERROR: &str = "Error";
@@ -19,9 +20,24 @@ pub(super) const ERRORS_BY_FIELD: &str = "ErrorsByField";
 pub(super) const FILTER_ERRORS: &str = "FilterErrors";
 pub(super) const UNAUTHORIZED: &str = "Unauthorized";
 
-/// Returns the name of the schema of a conflict with existing records.
-pub(super) fn duplicate_name(record: RecordKind) -> String {
-    format!("Duplicate{}", schema_name(record))
+/// Returns the name of the schema of an error without existing records, and of an error without a
+/// valid token.
+pub(super) fn names(version: &ApiVersion) -> [&'static str; 2] {
+    let problems = &version.wire.problems;
+    if problems.is_common() {
+        [ERRORS, UNAUTHORIZED]
+    } else {
+        [problems.name; 2]
+    }
+}
+
+/// Returns the schema of an error with existing records in `data`.
+pub(super) fn with_existing(context: Context<'_>, existing: ArrayBuilder) -> AllOfBuilder {
+    let [name, _] = names(context.version);
+    let existing = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("data", existing);
+    AllOfBuilder::new().item(named(name)).item(existing)
 }
 
 /// Whether duplicates of a record are refused.
@@ -32,78 +48,19 @@ pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
     record == RecordKind::Trainee || for_nested_kind!(record, refuses()).unwrap_or(false)
 }
 
-/// The name of the schema of problem details.
-pub(super) const PROBLEM_DETAILS: &str = "ProblemDetails";
-/// The name of the schema of one problem in problem details.
-const PROBLEM: &str = "Problem";
-
-/// Returns the schemas of problem details, by name.
-pub(super) fn details_schemas() -> Vec<(String, RefOr<Schema>)> {
-    let code = text("The code of a problem in what was sent: the same in every version.");
-    let problem = ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .description(Some("One problem of a request."))
-        .property(
-            "pointer",
-            text("Where in the body the problem is, as a JSON pointer."),
-        )
-        .property(
-            "parameter",
-            text("The parameter of the query that is wrong."),
-        )
-        .property(
-            "code",
-            code.enum_values(Some(Code::ALL.iter().map(|code| code.name()))),
-        )
-        .property("detail", text("What is wrong, in words."))
-        .required("detail");
-    let mut all = vec![
-        (PROBLEM.to_owned(), problem.into()),
-        (PROBLEM_DETAILS.to_owned(), details().into()),
-    ];
-    let refused = RecordKind::ALL
-        .iter()
-        .copied()
-        .filter(|record| refuses_duplicates(*record));
-    let duplicate = |record| {
-        details()
-            .property("data", existing(&schema_name(record)))
-            .required("data")
-    };
-    all.extend(refused.map(|record| (duplicate_name(record), duplicate(record).into())));
-    all
-}
-
-/// Returns the schema of problem details without members for existing records.
-fn details() -> ObjectBuilder {
-    ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .description(Some("What is wrong (RFC 9457)."))
-        .property(
-            "type",
-            text("Always `about:blank`: the status says what kind of error it is."),
-        )
-        .property("title", text("The name of the error."))
-        .property("status", count("The status of the response."))
-        .property("detail", text("What is wrong, in words."))
-        .property(
-            "errors",
-            ArrayBuilder::new()
-                .items(named(PROBLEM))
-                .description(Some("One entry for each problem.")),
-        )
-        .required("type")
-        .required("title")
-        .required("status")
-        .required("detail")
-}
-
-fn existing(record: &str) -> ArrayBuilder {
-    list_of(record).description(Some("The existing records."))
-}
-
 /// Returns the schemas of errors, by name.
-pub(super) fn schemas(nested: NestedErrors) -> Vec<(String, RefOr<Schema>)> {
+pub(super) fn schemas(version: &ApiVersion) -> Vec<(String, RefOr<Schema>)> {
+    let problems = &version.wire.problems;
+    let Some(schema) = problems.schema else {
+        return common_schemas(version.nested_errors);
+    };
+    let schema = serde_json::from_value(schema())
+        .unwrap_or_else(|_| ObjectBuilder::new().schema_type(Type::Object).into());
+    vec![(problems.name.to_owned(), schema)]
+}
+
+/// Returns the schemas of errors in the common form, by name.
+fn common_schemas(nested: NestedErrors) -> Vec<(String, RefOr<Schema>)> {
     let by_field = match nested {
         NestedErrors::Flat => texts().into(),
         NestedErrors::Nested => AnyOfBuilder::new()

@@ -1,14 +1,17 @@
 //! Examples of requests and replies, written by the same code as real ones.
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
-use adapter_kit::compose::{Data, Request};
+use adapter_kit::compose::{Data, Keyed, Request};
 use adapter_kit::endpoint::{Endpoint, EntryProperty, ReplyBody, RequestBody};
 use adapter_kit::read::IDEMPOTENCY_KEY;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
 use adapter_kit::wire::{WireNested, WireRecord};
-use adapter_kit::{PageMember, for_nested_kind};
-use domain::{FieldSet, Lists, RecordField as _, Trainee, Value as Stored};
+use adapter_kit::{PageMember, for_nested_kind, identifiers};
+use domain::{
+    FieldSet, Lists, NestedRecord, RecordField as _, Trainee, TraineeField, Value as Stored,
+    for_each_nested,
+};
 use fixtures::example::{self, NestedExample};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -79,8 +82,9 @@ fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
         record,
         lists: Lists::embedded(),
     };
-    let mut body = serde_json::to_value(Data { data: request }).ok()?;
-    let data = body.get_mut("data")?.as_object_mut()?;
+    let key = version.wire.envelope.request;
+    let mut body = serde_json::to_value(Keyed(key, request)).ok()?;
+    let data = body.get_mut(key)?.as_object_mut()?;
     // Inputs without a value are omitted. A joined text has a value if one of its parts has one.
     for input in R::inputs(version)
         .entries
@@ -115,27 +119,40 @@ fn remove(data: &mut Map<String, Value>, path: &str) {
     }
 }
 
-/// Returns the reply with one record, with its address if the version shows it. `ids` are the
-/// values for the identifiers in the path of the endpoint. Returns `None` if one of them is
-/// missing.
-pub(crate) fn record(
+/// Returns the identifiers of the records in examples, by the names of their placeholders in paths.
+pub(crate) fn identifiers() -> Vec<(&'static str, String)> {
+    fn nested<R: NestedExample + NestedRecord>() -> (&'static str, Option<String>) {
+        (R::ID.info().name, R::example().id().map(str::to_owned))
+    }
+    let trainee = (
+        TraineeField::trainee_id.info().name,
+        example::trainee().trainee_id,
+    );
+    [trainee]
+        .into_iter()
+        .chain(for_each_nested!(nested()))
+        .filter_map(|(name, id)| Some((name, id?)))
+        .collect()
+}
+
+/// Returns the reply with one record, with its address if the version shows it.
+fn record(version: &ApiVersion, endpoint: Endpoint, view: Value) -> Value {
+    let record = (version.wire.envelope.record.to_owned(), view);
+    let address = address(version, endpoint, &identifiers());
+    [record].into_iter().chain(address).collect()
+}
+
+/// Returns the member with the address of a record; `None` if the version does not show it.
+pub(crate) fn address(
     version: &ApiVersion,
     endpoint: Endpoint,
-    ids: &[(&str, Option<&str>)],
-    view: Value,
-) -> Option<Value> {
-    let mut reply = json!({ "data": view });
-    if version.wire.envelope.record_links {
-        let mut path = version.label.base_path() + version.row(endpoint).path;
-        for (name, id) in ids {
-            let placeholder = format!("{{{name}}}");
-            path = path.replace(&placeholder, (*id)?);
-        }
-        reply
-            .as_object_mut()?
-            .insert("links".to_owned(), json!({ "self": path }));
-    }
-    Some(reply)
+    ids: &[(&str, String)],
+) -> Option<(String, Value)> {
+    version.wire.envelope.record_links.then(|| {
+        let path = identifiers::fill(version, version.row(endpoint).path, ids);
+        let address = version.label.base_path() + &path;
+        ("links".to_owned(), json!({ "self": address }))
+    })
 }
 
 /// Returns a nested record as a separate response shows it.
@@ -150,15 +167,9 @@ fn nested_reply<R: WireNested + NestedExample>(
 ) -> Option<Value> {
     let view = nested::<R>(version, lists)?;
     let Some(endpoint) = version.endpoints.that_shows(R::KIND) else {
-        return Some(json!({ "data": view }));
+        return Some(json!({ version.wire.envelope.record: view }));
     };
-    let trainee = example::trainee();
-    let example = R::example();
-    let ids = [
-        ("trainee_id", trainee.trainee_id.as_deref()),
-        (R::ID.info().name, example.id()),
-    ];
-    record(version, endpoint, &ids, view)
+    Some(record(version, endpoint, view))
 }
 
 /// Returns the example of a reply; `None` if there is no example.
@@ -168,19 +179,14 @@ pub(crate) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
         ReplyBody::Trainee => {
             let trainee = example::trainee();
             let view = serde_json::to_value(View::trainee(version, &trainee, lists)).ok()?;
-            record(
-                version,
-                Endpoint::ShowTrainee,
-                &[("trainee_id", trainee.trainee_id.as_deref())],
-                view,
-            )
+            Some(record(version, Endpoint::ShowTrainee, view))
         }
         ReplyBody::TraineePage => {
             let (_, members) = version.wire.envelope.page;
             let member = |(name, member): &(&str, PageMember)| {
                 let value = match member {
                     PageMember::Number | PageMember::Pages | PageMember::Total => json!(1),
-                    PageMember::PerPage => json!(version.wire.envelope.page_size.default),
+                    PageMember::PerPage => json!(version.wire.envelope.page_size.default()),
                     PageMember::Next => Value::Null,
                 };
                 ((*name).to_owned(), value)
@@ -196,11 +202,15 @@ pub(crate) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
             Some(page_reply(version, json!([trainee]), page))
         }
         ReplyBody::Changes => {
-            let trainee =
-                serde_json::to_value(View::trainee(version, &example::trainee(), lists)).ok()?;
-            let changed = json!({ "trainee_id": trainee.get("trainee_id"), "removed_at": null, "trainee": trainee });
+            let example = example::trainee();
+            let trainee = serde_json::to_value(View::trainee(version, &example, lists)).ok()?;
+            let id = |id| identifiers::write(version, "trainee_id", id);
+            let changed = json!({
+                "trainee_id": id(example.trainee_id.as_deref()?), "removed_at": null, "trainee": trainee
+            });
             let removed = json!({
-                "trainee_id": "3Rc8XUqXw4hJk2vNm7tYpZbA", "removed_at": "2026-11-20T10:15:00.000Z", "trainee": null
+                "trainee_id": id("3Rc8XUqXw4hJk2vNm7tYpZbA"), "removed_at": "2026-11-20T10:15:00.000Z",
+                "trainee": null
             });
             Some(
                 json!({ "data": [changed, removed], "meta": { "after": "hR4zEw2JYg", "has_more": false } }),
@@ -217,7 +227,9 @@ pub(crate) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
         ReplyBody::Readiness => data(additions::readiness(version)),
         ReplyBody::Reset => data(additions::reset()),
         ReplyBody::BatchResults => {
-            let created = data(View::trainee(version, &example::trainee(), lists))?;
+            let trainee = example::trainee();
+            let view = View::trainee(version, &trainee, lists);
+            let created = serde_json::to_value(Keyed(version.wire.envelope.record, view)).ok()?;
             let mut result = json!({ IDEMPOTENCY_KEY: EXAMPLE_KEY, "status": 201 });
             result.as_object_mut()?.extend(created.as_object()?.clone());
             data([result])

@@ -61,7 +61,8 @@ fn body(context: Context<'_>, endpoint: Endpoint) -> Option<RequestBody> {
                 .build(),
         );
     }
-    let schema = schemas::in_data(schemas::named(&schemas::request(request)));
+    let record = schemas::named(&schemas::request(request));
+    let schema = schemas::in_key(context.version.wire.envelope.request, record);
     Some(
         body.content(JSON, content.schema(Some(schema)).build())
             .build(),

@@ -1,14 +1,17 @@
 //! Parameters of requests: identifiers in the path, filters in the query, and headers.
 
+use adapter_kit::body_kind::Direction;
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody};
-use adapter_kit::reference;
+use adapter_kit::form::MemberForm;
+use adapter_kit::{ApiVersion, Filter, reference};
 use domain::listing::{DEFAULT_PER_PAGE, MAX_PER_PAGE, Status};
 use serde_json::{Value, json};
-use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{RefOr, Required};
 
 use super::Context;
+use super::fields::{self, Presence};
 
 /// Identifiers are 24 characters of the base-58 alphabet.
 const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
@@ -16,7 +19,9 @@ const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 /// Returns the parameters of an endpoint.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
     let row = context.version.row(endpoint);
-    let mut parameters: Vec<Parameter> = identifiers(row.path).map(identifier).collect();
+    let mut parameters: Vec<Parameter> = identifiers(row.path)
+        .map(|name| identifier(context, name))
+        .collect();
     parameters.extend(
         row.query_parameters
             .iter()
@@ -69,18 +74,25 @@ pub(super) fn identifiers(path: &'static str) -> impl Iterator<Item = &'static s
 }
 
 /// Returns the parameter for an identifier in a path.
-fn identifier(name: &'static str) -> Parameter {
+fn identifier(context: Context<'_>, name: &'static str) -> Parameter {
     let record = name.trim_end_matches("_id");
+    let meaning = format!("Identifier of the {record}.");
+    let schema = match adapter_kit::identifiers::form(context.version, name) {
+        Some((form, field)) => {
+            let use_in_path = (Direction::Reply, Presence::Required);
+            fields::formed(&meaning, &field, form, use_in_path)
+        }
+        None => ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(IDENTIFIER))
+            .into(),
+    };
     ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Path)
         .required(Required::True)
-        .description(Some(format!("Identifier of the {record}.")))
-        .schema(Some(
-            ObjectBuilder::new()
-                .schema_type(Type::String)
-                .pattern(Some(IDENTIFIER)),
-        ))
+        .description(Some(meaning))
+        .schema(Some(schema))
         .build()
 }
 
@@ -88,6 +100,13 @@ fn identifier(name: &'static str) -> Parameter {
 /// counts as absent.
 fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
     let version = context.version;
+    if let Some((filter, form)) = formed_filter(version, name) {
+        let field = filter.form_field();
+        let use_in_query = (Direction::Request, Presence::Required);
+        let schema = fields::formed(filter.meaning(), &field, form, use_in_query);
+        let description = format!("{} {}", filter.meaning(), form.describe(&field));
+        return parameter(name, ParameterIn::Query, &description, schema);
+    }
     let text = || ObjectBuilder::new().schema_type(Type::String);
     let pattern = |pattern: &str| text().pattern(Some(pattern));
     let number = || {
@@ -119,22 +138,15 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
     let size = version.wire.envelope.page_size;
     let page_size = format!(
         "Records on a page; {} by default, at most {}.",
-        size.default, size.max
+        size.default(),
+        size.max()
     );
     let (description, schema) = match name {
         "academic_cycle" => (
             "The year when the academic cycle begins; the current cycle by default.",
             pattern(r"^(20\d\d|\s*)$"),
         ),
-        "status" => (
-            "Only trainees of that status.",
-            one_of(
-                &Status::ALL
-                    .iter()
-                    .map(|status| status.name())
-                    .collect::<Vec<_>>(),
-            ),
-        ),
+        "status" => ("Only trainees of that status.", one_of(Status::NAMES)),
         "since" => (
             "Only trainees changed at or after that moment: an ISO 8601 date, or date and time.",
             pattern(r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$"),
@@ -175,6 +187,14 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
     parameter(name, ParameterIn::Query, description, schema)
 }
 
+/// Returns the filter with a name and its form, if the version writes the filter in another form.
+fn formed_filter(version: &ApiVersion, name: &str) -> Option<(Filter, MemberForm)> {
+    let filter = Filter::ALL
+        .into_iter()
+        .find(|filter| filter.name() == name)?;
+    Some((filter, filter.form(version.inputs.filters)?))
+}
+
 fn header(name: &str, description: &str) -> Parameter {
     parameter(
         name,
@@ -188,7 +208,7 @@ fn parameter(
     name: &str,
     location: ParameterIn,
     description: &str,
-    schema: ObjectBuilder,
+    schema: impl Into<RefOr<Schema>>,
 ) -> Parameter {
     ParameterBuilder::new()
         .name(name)
@@ -201,10 +221,32 @@ fn parameter(
 
 #[cfg(test)]
 mod tests {
+    use conformance::form_version::FORM_VERSION;
     use conformance::sample_version::SAMPLE_VERSION;
     use domain::Lists;
 
     use super::*;
+
+    #[test]
+    fn identifiers_and_filters_have_the_schemas_of_their_forms() {
+        let context = Context {
+            version: &FORM_VERSION,
+            lists: Lists::embedded(),
+        };
+        let schema = |endpoint, name: &str| {
+            let parameters = build(context, endpoint);
+            let found = parameters.into_iter().find(|known| known.name == name);
+            serde_json::to_value(found.unwrap().schema.unwrap()).unwrap()
+        };
+        let trainee = schema(Endpoint::ShowTrainee, "trainee_id");
+        assert_eq!(trainee["pattern"], "^trainee_");
+        let degree = schema(Endpoint::ShowDegree, "degree_id");
+        assert_eq!(degree["pattern"], IDENTIFIER);
+        let has_trn = schema(Endpoint::ListTrainees, "has_trn");
+        assert_eq!(has_trn["enum"], json!(["yes", "no", "unknown"]));
+        let cycle = schema(Endpoint::ListTrainees, "academic_cycle");
+        assert_eq!(cycle["type"], "integer");
+    }
 
     #[test]
     fn document_has_the_query_parameters_of_the_row() {

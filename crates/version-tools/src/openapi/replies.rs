@@ -4,13 +4,13 @@ use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{Endpoint, EndpointRow, Method, ReplyBody, RequestBody};
 use adapter_kit::problems::ErrorBody;
 use adapter_kit::version::ApiVersion;
-use adapter_kit::{ProblemForm, for_nested_kind};
+use adapter_kit::{Envelope, for_nested_kind};
 use domain::{NestedRecord, RecordField as _};
 use serde_json::Value;
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::link::{Link, LinkBuilder};
 use utoipa::openapi::response::{ResponseBuilder, Responses, ResponsesBuilder};
-use utoipa::openapi::schema::{AllOfBuilder, AnyOfBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{ContentBuilder, RefOr};
 
 use super::operation_id::operation_id;
@@ -182,12 +182,9 @@ fn failures(context: Context<'_>, row: &EndpointRow) -> Vec<(String, ResponseBui
         .into_iter()
         .map(|(status, reply)| (status.to_string(), warned(reply)));
     // Without a valid token there is no expiry to warn about.
-    let form = context.version.wire.problems;
-    let example = serde_json::from_slice(&ErrorBody::Unauthorized.to_json(form, 401)).ok();
-    let name = match form {
-        ProblemForm::Errors => errors::UNAUTHORIZED,
-        ProblemForm::Details => errors::PROBLEM_DETAILS,
-    };
+    let wire = &context.version.wire;
+    let example = serde_json::from_slice(&wire.write_error(&ErrorBody::Unauthorized, 401)).ok();
+    let [_, name] = errors::names(context.version);
     let unauthorized = error_of(
         context,
         "There is no valid token.",
@@ -240,21 +237,10 @@ fn conflict(context: Context<'_>, row: &EndpointRow) -> ResponseBuilder {
     let existing = |record: RecordKind| {
         let existing =
             schemas::list_of(&schema_name(record)).description(Some("The existing records."));
-        let schema: RefOr<Schema> = match context.version.wire.problems {
-            ProblemForm::Errors => AllOfBuilder::new()
-                .item(schemas::named(errors::ERRORS))
-                .item(
-                    ObjectBuilder::new()
-                        .schema_type(Type::Object)
-                        .property("data", existing),
-                )
-                .into(),
-            ProblemForm::Details => schemas::named(&errors::duplicate_name(record)).into(),
-        };
         error_of(
             context,
             &format!("The {} is there already.", record.name()),
-            schema,
+            errors::with_existing(context, existing),
             None,
         )
     };
@@ -279,7 +265,7 @@ fn conflict(context: Context<'_>, row: &EndpointRow) -> ResponseBuilder {
 /// Returns the reply to a request with invalid content, a request that the state of the record does
 /// not allow, and a strict request with unknown names in the query.
 fn invalid(context: Context<'_>, row: &EndpointRow) -> ResponseBuilder {
-    if context.version.wire.problems == ProblemForm::Details {
+    if !context.version.wire.problems.is_common() {
         let is_list = [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply);
         let reply = refused(
             context,
@@ -341,10 +327,7 @@ fn invalid(context: Context<'_>, row: &EndpointRow) -> ResponseBuilder {
 
 /// Returns a reply with errors, or with problem details if the version uses them.
 fn refused(context: Context<'_>, description: &str) -> ResponseBuilder {
-    let name = match context.version.wire.problems {
-        ProblemForm::Errors => errors::ERRORS,
-        ProblemForm::Details => errors::PROBLEM_DETAILS,
-    };
+    let [name, _] = errors::names(context.version);
     error_of(context, description, schemas::named(name), None)
 }
 
@@ -361,7 +344,7 @@ fn error_of(
         .build();
     ResponseBuilder::new()
         .description(description)
-        .content(context.version.wire.problems.media_type(), content)
+        .content(context.version.wire.problems.media_type, content)
 }
 
 /// Returns a reply with a JSON body.
@@ -419,12 +402,15 @@ fn id_name<R: NestedRecord>() -> &'static str {
 /// Returns links from a reply to the endpoints that a client can use next, by operation. A link
 /// takes the identifier of the record from the reply.
 fn links(version: &ApiVersion, row: &EndpointRow) -> Vec<(String, Link)> {
+    let Envelope {
+        list, record: key, ..
+    } = version.wire.envelope;
     let nested = match row.reply {
         ReplyBody::Nested(record) => {
-            for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/{id}")))
+            for_nested_kind!(record, id_name()).map(|id| (id, format!("/{key}/{id}")))
         }
         ReplyBody::NestedList(record) => {
-            for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/0/{id}")))
+            for_nested_kind!(record, id_name()).map(|id| (id, format!("/{list}/0/{id}")))
         }
         ReplyBody::Trainee
         | ReplyBody::TraineePage
@@ -438,7 +424,7 @@ fn links(version: &ApiVersion, row: &EndpointRow) -> Vec<(String, Link)> {
         | ReplyBody::BatchResults
         | ReplyBody::Entries(_) => None,
     };
-    let (id, pointer) = nested.unwrap_or_else(|| ("trainee_id", "/data/trainee_id".to_owned()));
+    let (id, pointer) = nested.unwrap_or_else(|| ("trainee_id", format!("/{key}/trainee_id")));
     let next = row.next.iter().filter(|next| version.endpoints.has(**next));
     next.map(|next| {
         let operation = operation_id(*next);

@@ -1,5 +1,6 @@
 //! The schemas of the requests and replies of a version.
 
+use adapter_kit::PageMember;
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::endpoint::{EntryProperty, ReplyBody, RequestBody};
 use adapter_kit::read::{IDEMPOTENCY_KEY, MAX_BATCH_ITEMS, NestedLists};
@@ -7,7 +8,6 @@ use adapter_kit::shape::{Entry, Shape, Source, VersionField};
 use adapter_kit::version::{ApiVersion, NestedVisibility, capitalised};
 use adapter_kit::wire::{WireNested, WireRecord};
 use adapter_kit::wire_form::DATA;
-use adapter_kit::{PageMember, ProblemForm};
 use domain::fields::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Field, Kind, Record, RecordField, TraineeField, for_each_nested, for_nested_list};
@@ -78,13 +78,10 @@ pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     add(&schema_name(RecordKind::Recommendation), recommendation);
     add(PAGE, page(context));
     add(CODE_LIST, code_list());
-    add(BATCH_ITEM, batch_item());
+    add(BATCH_ITEM, batch_item(context));
     add(BATCH_RESULT, batch_result(context));
     all.extend(for_each_nested!(nested(context)).into_iter().flatten());
-    all.extend(match context.version.wire.problems {
-        ProblemForm::Errors => errors::schemas(context.version.nested_errors),
-        ProblemForm::Details => errors::details_schemas(),
-    });
+    all.extend(errors::schemas(context.version));
     all.extend(
         additions::schemas()
             .into_iter()
@@ -168,8 +165,9 @@ pub(super) fn batch_lines() -> ObjectBuilder {
 pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema> {
     let one = |name: &str| in_data(named(name)).into();
     let record = |name: &str| {
+        let record = in_key(context.version.wire.envelope.record, named(name));
         if !context.version.wire.envelope.record_links {
-            return in_data(named(name)).into();
+            return record.into();
         }
         let address = text("The path of the record.");
         let links = ObjectBuilder::new()
@@ -177,7 +175,7 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
             .property("self", address)
             .required("self");
         // A record in the reply to a dry run has no address.
-        in_data(named(name)).property("links", links).into()
+        record.property("links", links).into()
     };
     let list = |name: &str| in_data(list_of(name)).into();
     let object = || ObjectBuilder::new().schema_type(Type::Object);
@@ -243,12 +241,12 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
 }
 
 /// Returns an object with this schema in `data`.
-pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
+fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
     in_key(DATA, schema)
 }
 
 /// Returns an object with this schema under a key.
-fn in_key(key: &str, schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
+pub(super) fn in_key(key: &str, schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .property(key, schema)
@@ -617,16 +615,19 @@ fn code_list() -> RefOr<Schema> {
 }
 
 /// Returns the schema of an item of a batch: a new trainee with its own idempotency key.
-fn batch_item() -> RefOr<Schema> {
+fn batch_item(context: Context<'_>) -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))
         .description(Some(
             "A key of the client's for the item, as `Idempotency-Key` is for a separate request.",
         ));
-    in_data(named(&new_name(TRAINEE)))
-        .property(IDEMPOTENCY_KEY, key)
-        .required(IDEMPOTENCY_KEY)
-        .into()
+    in_key(
+        context.version.wire.envelope.request,
+        named(&new_name(TRAINEE)),
+    )
+    .property(IDEMPOTENCY_KEY, key)
+    .required(IDEMPOTENCY_KEY)
+    .into()
 }
 
 fn existing_trainees() -> ArrayBuilder {
@@ -658,32 +659,27 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
         )
         .required(IDEMPOTENCY_KEY)
         .required("status");
-    match context.version.wire.problems {
-        ProblemForm::Details => item
+    let wire = &context.version.wire;
+    if !wire.problems.is_common() {
+        return item
             .description(Some(BATCH_RESULT_MEANING))
-            .property("data", named(TRAINEE))
-            .property("problem", named(errors::PROBLEM_DETAILS))
-            .into(),
-        ProblemForm::Errors => {
-            let existing = existing_trainees();
-            let existing = ObjectBuilder::new()
-                .schema_type(Type::Object)
-                .property("data", existing);
-            let refused = AllOfBuilder::new()
-                .item(named(errors::ERRORS))
-                .item(existing);
-            let reply = AnyOfBuilder::new()
-                .item(in_data(named(TRAINEE)))
-                .item(refused)
-                .item(named(errors::ERRORS_BY_FIELD))
-                .item(named(errors::UNAUTHORIZED));
-            AllOfBuilder::new()
-                .description(Some(BATCH_RESULT_MEANING))
-                .item(item)
-                .item(reply)
-                .into()
-        }
+            .property(wire.envelope.record, named(TRAINEE))
+            .property(
+                "problem",
+                errors::with_existing(context, existing_trainees()),
+            )
+            .into();
     }
+    let reply = AnyOfBuilder::new()
+        .item(in_key(wire.envelope.record, named(TRAINEE)))
+        .item(errors::with_existing(context, existing_trainees()))
+        .item(named(errors::ERRORS_BY_FIELD))
+        .item(named(errors::UNAUTHORIZED));
+    AllOfBuilder::new()
+        .description(Some(BATCH_RESULT_MEANING))
+        .item(item)
+        .item(reply)
+        .into()
 }
 
 const BATCH_RESULT_MEANING: &str =

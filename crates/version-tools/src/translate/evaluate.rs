@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use adapter_kit::body_kind::{Direction, Purpose};
-use adapter_kit::compose::Data;
+use adapter_kit::compose::Keyed;
 use adapter_kit::names::path;
 use adapter_kit::problems::{ErrorEntry, Errors, warning};
 use adapter_kit::read::{Malformed, NestedLists, Reader, UnknownNames, lacks_data};
@@ -174,7 +174,8 @@ fn read<R: EvaluatedRecord>(
     nested: NestedLists,
 ) -> Result<ParsedRecord<R>, Malformed> {
     // Serialising a JSON tree cannot fail.
-    let body = serde_json::to_vec(&Data { data: record }).unwrap_or_default();
+    let body =
+        serde_json::to_vec(&Keyed(to.version.wire.envelope.request, record)).unwrap_or_default();
     // The translation has already reported unknown names, up to its limit.
     Reader {
         served: to,

@@ -1,7 +1,7 @@
 //! Translations between a small version and a version with other names, fields and inputs.
 
 use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
-use adapter_kit::{Inputs, Label, Shape, VersionField, Versions, inputs, shape};
+use adapter_kit::{Envelope, Inputs, Label, Shape, VersionField, Versions, Wire, inputs, shape};
 use conformance::form_version::FORM_VERSION;
 use conformance::sample_version::{SAMPLE_VERSION, TODAY};
 use conformance::wire_version::WIRE_VERSION;
@@ -152,6 +152,19 @@ fn record_in_change_or_batch_result_is_translated() {
         (translation.notices.len(), translation.renames.len()),
         (0, 1)
     );
+}
+
+#[test]
+fn identifier_of_change_has_the_form_of_the_target_version() {
+    let removed = |id| {
+        json!({"data": [
+            {"trainee_id": id, "removed_at": "2026-11-20T10:15:00.000Z", "trainee": null}
+        ]})
+    };
+    let there = translated_between(&removed("a1"), &SAMPLE_VERSION, &FORM_VERSION);
+    assert_eq!(there.data, removed("trainee_a1"));
+    let back = translated_between(&there.data, &FORM_VERSION, &SAMPLE_VERSION);
+    assert_eq!(back.data, removed("a1"));
 }
 
 #[test]
@@ -558,5 +571,71 @@ fn unreadable_members_of_split_value_are_lost_and_not_written() {
         assert_eq!(lost, expected);
         let same = translated_between(&body, &FORM_VERSION, &FORM_VERSION);
         assert_eq!((same.data, same.lost), (body, Vec::new()));
+    }
+}
+
+/// A version with its own keys around records.
+fn versions_with_own_keys() -> Versions {
+    let other = ApiVersion {
+        label: Label::release(2002, 0),
+        wire: Wire {
+            envelope: Envelope {
+                record: "record",
+                request: "values",
+                list: "items",
+                ..Envelope::COMMON
+            },
+            ..Wire::COMMON
+        },
+        ..SAMPLE_VERSION
+    };
+    Versions::new(&[
+        Box::leak(Box::new(SAMPLE_VERSION)),
+        Box::leak(Box::new(other)),
+    ])
+}
+
+#[test]
+fn keys_around_records_are_translated() {
+    let versions = versions_with_own_keys();
+    let [common, own] = [0, 1].map(|index| versions.iter().nth(index).unwrap());
+    let request = json!({ "email": "a@b.cd" });
+    let reply = json!({ "trainee_id": "x", "email": "a@b.cd" });
+    let change = json!({ "trainee_id": "x", "removed_at": null, "trainee": reply });
+    let conflict =
+        |data: Value| json!({ "errors": [{ "error": "Conflict", "message": "m" }], "data": data });
+    let cases = [
+        (json!({ "data": request }), json!({ "values": request })),
+        (json!({ "data": reply }), json!({ "record": reply })),
+        (json!({ "data": [reply] }), json!({ "items": [reply] })),
+        (json!({ "data": [change] }), json!({ "data": [change] })),
+        (conflict(json!([reply])), conflict(json!([reply]))),
+        (
+            json!({ "data": [{ "idempotency_key": "k", "status": 201, "data": reply }] }),
+            json!({ "data": [{ "idempotency_key": "k", "status": 201, "record": reply }] }),
+        ),
+        (
+            json!([{ "idempotency_key": "k", "data": request }]),
+            json!([{ "idempotency_key": "k", "values": request }]),
+        ),
+    ];
+    for (body, expected) in cases {
+        let kind = BodyKind::default();
+        let there = translate_names(&body, common, own, &kind);
+        assert_eq!((&there.data, there.lost.len()), (&expected, 0), "{body}");
+        let back = translate_names(&expected, own, common, &kind);
+        assert_eq!((&back.data, back.lost.len()), (&body, 0), "{expected}");
+    }
+}
+
+#[test]
+fn key_around_record_decides_direction() {
+    let versions = versions_with_own_keys();
+    let [common, own] = [0, 1].map(|index| versions.iter().nth(index).unwrap());
+    let record = json!({ "trainee_id": "x", "email": "a@b.cd" });
+    for (key, direction) in [("values", Direction::Request), ("record", Direction::Reply)] {
+        let kind = BodyKind::default();
+        let translation = translate_names(&json!({ key: record }), own, common, &kind);
+        assert_eq!(translation.body_kind.direction, Some(direction), "{key}");
     }
 }

@@ -50,7 +50,7 @@ fn list_shows_every_key_except_nested_ones_hidden_by_version() {
             .map(String::as_str)
             .collect();
         assert_eq!(listed, expected);
-        let per_page = api.version.wire.envelope.page_size.default;
+        let per_page = api.version.wire.envelope.page_size.default();
         let meta =
             json!({ "current_page": 1, "total_pages": 1, "total_count": 1, "per_page": per_page });
         assert_eq!(reply.body["meta"], meta);
@@ -167,7 +167,7 @@ fn a_list_is_cut_into_pages() {
         for fallen_back in ["?page=0", "?page=-1&per_page=x", "?page=&per_page=0"] {
             assert_eq!(names(api, fallen_back).len(), 5, "{fallen_back}");
         }
-        let max = api.version.wire.envelope.page_size.max;
+        let max = api.version.wire.envelope.page_size.max();
         let cut = api.get(&format!("/trainees?per_page={}", max + 1)).is(200);
         assert_eq!(cut.body["meta"]["per_page"], max);
         assert_eq!(cut.warnings().len(), 1);

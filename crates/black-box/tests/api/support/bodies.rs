@@ -59,7 +59,10 @@ impl Body {
         let body: Value = serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
         Self {
             version,
-            data: body["data"].as_object().unwrap().clone(),
+            data: body[version.wire.envelope.request]
+                .as_object()
+                .unwrap()
+                .clone(),
         }
     }
 

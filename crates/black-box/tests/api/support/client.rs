@@ -95,9 +95,13 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Sets a JSON body.
+    /// Sets a JSON body, with the key of the version for `data`.
     pub(crate) fn json(self, body: impl Into<Value>) -> Self {
-        self.bytes(body.into().to_string())
+        let body = match common_form::version_of(self.request.uri().path()) {
+            Some(version) => common_form::request(version, body.into()),
+            None => body.into(),
+        };
+        self.bytes(body.to_string())
             .header("Content-Type", "application/json")
     }
 

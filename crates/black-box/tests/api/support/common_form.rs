@@ -2,6 +2,7 @@
 
 use adapter_kit::problems::{TRANSITION, UNPROCESSABLE};
 use adapter_kit::read::IDEMPOTENCY_KEY;
+use adapter_kit::wire_form::DATA;
 use adapter_kit::{ApiVersion, Envelope, PageMember, ProblemForm};
 use domain::Code;
 use serde_json::{Map, Value, json};
@@ -17,46 +18,123 @@ pub(crate) fn version_of(path: &str) -> Option<&'static ApiVersion> {
 
 /// The media type of a reply of the version.
 pub(crate) fn media_type(version: Option<&ApiVersion>, status: u16) -> &'static str {
-    match version.map(|version| version.wire.problems) {
-        Some(ProblemForm::Details) if status >= 400 => ProblemForm::Details.media_type(),
-        Some(ProblemForm::Details | ProblemForm::Errors) | None => {
-            "application/json; charset=utf-8"
-        }
+    let details = version.filter(|version| version.wire.problems == ProblemForm::DETAILS);
+    match details {
+        Some(_) if status >= 400 => ProblemForm::DETAILS.media_type,
+        Some(_) | None => "application/json; charset=utf-8",
+    }
+}
+
+/// The body of a request, or the items of a batch, with the key of the version for `data`.
+pub(crate) fn request(version: &ApiVersion, mut body: Value) -> Value {
+    let key = version.wire.envelope.request;
+    match body.as_array_mut() {
+        Some(items) => items.iter_mut().for_each(|item| rename(item, DATA, key)),
+        None => rename(&mut body, DATA, key),
+    }
+    body
+}
+
+/// Renames a key of an object, if the object has it.
+fn rename(body: &mut Value, from: &str, to: &str) {
+    if from == to {
+        return;
+    }
+    if let Some(object) = body.as_object_mut()
+        && let Some(value) = object.shift_remove(from)
+    {
+        object.insert(to.to_owned(), value);
     }
 }
 
 /// The body of a reply in the common form.
 pub(crate) fn converted(version: &ApiVersion, status: u16, body: Value) -> Value {
-    let body = if status >= 400 && version.wire.problems == ProblemForm::Details {
-        errors(&body)
+    let envelope = &version.wire.envelope;
+    let body = if status >= 400 {
+        errors(version, body)
     } else {
         body
     };
     let mut body = page(version, body);
+    rename(&mut body, envelope.record, DATA);
     for result in body
-        .get_mut("data")
+        .get_mut(DATA)
         .and_then(Value::as_array_mut)
         .into_iter()
         .flatten()
     {
+        if result.get(IDEMPOTENCY_KEY).is_none() {
+            continue;
+        }
+        rename(result, envelope.record, DATA);
         let Some(result) = result.as_object_mut() else {
             continue;
         };
-        if version.wire.envelope.record_links && result.contains_key(IDEMPOTENCY_KEY) {
+        if envelope.record_links {
             result.shift_remove("links");
         }
         if let Some(problem) = result.shift_remove("problem") {
-            result.extend(errors(&problem).as_object().unwrap().clone());
+            result.extend(errors(version, problem).as_object().unwrap().clone());
         }
     }
-    if let (true, Some(body)) = (version.wire.envelope.record_links, body.as_object_mut()) {
+    if let (true, Some(body)) = (envelope.record_links, body.as_object_mut()) {
         body.shift_remove("links");
     }
     body
 }
 
+/// An error reply in the common form.
+fn errors(version: &ApiVersion, body: Value) -> Value {
+    let key = version.wire.envelope.request;
+    let form = version.wire.problems;
+    if form == ProblemForm::DETAILS {
+        details(&body, key)
+    } else if form == ProblemForm::BY_POINTER {
+        by_pointer(&body, key)
+    } else {
+        body
+    }
+}
+
+/// Problems by JSON pointer as a list of errors, or of parameters.
+fn by_pointer(body: &Value, request_key: &str) -> Value {
+    if body["error"] == "Unauthorized" && body["message"] == "there is no valid token" {
+        return json!({ "error": "Unauthorized" });
+    }
+    if let Some(parameters) = body.get("parameters") {
+        return json!({ "message": body["message"], "errors": parameters });
+    }
+    let mut entries = Vec::new();
+    for (pointer, problems) in body["errors"].as_object().into_iter().flatten() {
+        for problem in problems.as_array().unwrap() {
+            let (code, message) = (&problem["code"], &problem["message"]);
+            entries.push(entry(code, message, &field(pointer, request_key)));
+        }
+    }
+    if entries.is_empty() {
+        entries.push(json!({ "error": body["error"], "message": body["message"] }));
+    }
+    let mut common = json!({ "errors": entries });
+    if let Some(data) = body.get("data") {
+        common["data"] = data.clone();
+    }
+    common
+}
+
+/// A problem in the common form.
+fn entry(code: &Value, message: &Value, field: &str) -> Value {
+    let transitions = [Code::Transition, Code::NoNextStep, Code::NotStarted];
+    let is_transition = transitions.iter().any(|known| code == known.name());
+    let error = if is_transition {
+        TRANSITION
+    } else {
+        UNPROCESSABLE
+    };
+    json!({ "error": error, "message": message, "code": code, "field": field })
+}
+
 /// Problem details as a list of errors, or of parameters.
-fn errors(details: &Value) -> Value {
+fn details(details: &Value, request_key: &str) -> Value {
     let text = |name: &str| {
         details[name]
             .as_str()
@@ -87,22 +165,13 @@ fn errors(details: &Value) -> Value {
         }
         return json!({ "message": text("detail"), "errors": parameters });
     }
-    let transitions = [Code::Transition, Code::NoNextStep, Code::NotStarted];
     let entry = |problem: &Value| {
-        let is_transition = transitions
-            .iter()
-            .any(|code| problem["code"] == code.name());
-        let error = if is_transition {
-            TRANSITION
-        } else {
-            UNPROCESSABLE
-        };
-        json!({
-            "error": error,
-            "message": problem["detail"],
-            "code": problem["code"],
-            "field": field(problem["pointer"].as_str().unwrap()),
-        })
+        let pointer = problem["pointer"].as_str().unwrap();
+        entry(
+            &problem["code"],
+            &problem["detail"],
+            &field(pointer, request_key),
+        )
     };
     let mut entries: Vec<Value> = problems.iter().map(entry).collect();
     if entries.is_empty() {
@@ -122,13 +191,13 @@ fn camel_case(title: &str) -> String {
 }
 
 /// The path that a JSON pointer stands for.
-fn field(pointer: &str) -> String {
+fn field(pointer: &str, request_key: &str) -> String {
     let steps = pointer
         .trim_start_matches('/')
         .split('/')
         .map(|step| step.replace("~1", "/").replace("~0", "~"));
     let mut path = String::new();
-    for step in steps.skip_while(|step| step == "data") {
+    for step in steps.skip_while(|step| step == request_key) {
         match step.parse::<usize>() {
             Ok(position) if !path.is_empty() => path += &format!("[{position}]"),
             Ok(_) | Err(_) => {
@@ -138,7 +207,7 @@ fn field(pointer: &str) -> String {
         }
     }
     if path.is_empty() {
-        "data".to_owned()
+        DATA.to_owned()
     } else {
         path
     }

@@ -8,9 +8,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use actix_web::dev::ServerHandle;
-use adapter_kit::{ApiVersion, Served, Versions};
+use adapter_kit::{ApiVersion, Served, Versions, identifiers};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use database::clock::Clock;
+use domain::{NestedRecord, RecordField as _, TraineeField, for_each_nested};
 use gateway::admission::Admission;
 use gateway::recording::recorder::{Recorder, RecorderOptions};
 use gateway::state::GatewayState;
@@ -35,6 +36,8 @@ use versions::SERVED;
 use super::client::{Client, Request, Response};
 use super::{Body, Shown};
 
+/// The length of a canonical identifier.
+const IDENTIFIER_LENGTH: usize = 24;
 /// When every test begins: a Monday, five weeks into the academic year.
 pub(crate) const BEGINNING: &str = "2026-10-05T09:00:00Z";
 /// The provider that a test speaks for.
@@ -461,6 +464,7 @@ impl<'a> Api<'a> {
 
     /// A request for a path below that of the version, with the client's token.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
+        let path = &with_own_identifiers(self.version, path);
         let own = OwnEndpoint::find(self.version, method, path);
         let path = own.as_ref().map_or(path, |own| &own.path);
         let path = format!("/api/{}{path}", self.version.label);
@@ -588,6 +592,31 @@ pub(crate) fn version(label: &str) -> &'static ApiVersion {
         .copied()
         .find(|version| version.label.to_string() == label)
         .unwrap()
+}
+
+/// The path with identifiers as the version writes them. A scenario has canonical identifiers.
+fn with_own_identifiers(version: &ApiVersion, path: &str) -> String {
+    fn names<R: NestedRecord>() -> (&'static str, &'static str) {
+        (R::LIST.info().name, R::ID.info().name)
+    }
+    let trainee = ("trainees", TraineeField::trainee_id.info().name);
+    let names: Vec<_> = [trainee]
+        .into_iter()
+        .chain(for_each_nested!(names()))
+        .collect();
+    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    let mut list = "";
+    let segments = path.split('/').map(|segment| {
+        let name = names.iter().find(|(known, _)| *known == list);
+        list = segment;
+        match name {
+            Some((_, name)) if segment.len() == IDENTIFIER_LENGTH => {
+                identifiers::write(version, name, segment)
+            }
+            Some(_) | None => segment.into(),
+        }
+    });
+    segments.collect::<Vec<_>>().join("/") + query
 }
 
 /// An endpoint that a version has changed, for a request with its usual method and path.

@@ -1,7 +1,8 @@
 //! Copies of versions that live and end on other days, and what differs between versions in name
 //! only.
 
-use adapter_kit::{ApiVersion, Deprecation, Endpoint, Endpoints, Method, Publication};
+use adapter_kit::{ApiVersion, Deprecation, Endpoint, Endpoints, Method, Publication, Versions};
+use versions::SERVED;
 
 /// A copy of a version with another publication, made once and kept as long as the tests run.
 pub(crate) fn republished(
@@ -30,6 +31,21 @@ pub(crate) fn with_one_ending(
         endpoints,
         ..*version
     }))
+}
+
+/// The versions, with this one instead of the one with its label.
+pub(crate) fn in_place(version: &'static ApiVersion) -> &'static Versions {
+    let list: Vec<_> = SERVED
+        .iter()
+        .map(|other| {
+            if other.label == version.label {
+                version
+            } else {
+                *other
+            }
+        })
+        .collect();
+    Box::leak(Box::new(Versions::new(&list)))
 }
 
 /// The last segment of the path of a recommendation in a version; the older name if it has both.
@@ -61,7 +77,7 @@ pub(crate) fn newest() -> &'static ApiVersion {
 
 /// All other versions.
 pub(crate) fn others_than(version: &ApiVersion) -> impl Iterator<Item = &'static ApiVersion> {
-    versions::SERVED
+    SERVED
         .iter()
         .copied()
         .filter(move |other| other.label != version.label)

@@ -1,6 +1,6 @@
 //! Problems by field, for clients that ask for that form.
 
-use adapter_kit::{NestedErrors, ProblemForm};
+use adapter_kit::NestedErrors;
 use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::api::trainees::ten_mistakes::{body_and_places, paths};
 fn answering_by_field(scenario: impl FnMut(&Api<'_>)) {
     every_version_that(
         "problems by field",
-        |version| version.wire.problems == ProblemForm::Errors,
+        |version| version.wire.problems.is_common(),
         scenario,
     );
 }

@@ -7,7 +7,7 @@ use adapter_kit::{ApiVersion, Deprecation, Endpoint, Publication, Versions, date
 use serde_json::{Value, json};
 use versions::{REMOVED, SERVED};
 
-use crate::api::support::versions::{republished, with_one_ending};
+use crate::api::support::versions::{in_place, republished, with_one_ending};
 use crate::api::support::{Api, Register, Response, every_version};
 use crate::api::versions::snapshots;
 
@@ -79,21 +79,6 @@ fn among_the_others(
     };
     let ending = republished(version, publication);
     (ending, in_place(ending))
-}
-
-/// The versions, with this one instead of the one with its label.
-fn in_place(version: &'static ApiVersion) -> &'static Versions {
-    let list: Vec<_> = SERVED
-        .iter()
-        .map(|other| {
-            if other.label == version.label {
-                version
-            } else {
-                *other
-            }
-        })
-        .collect();
-    Box::leak(Box::new(Versions::new(&list)))
 }
 
 /// The headers, but for the link to help that each error has.

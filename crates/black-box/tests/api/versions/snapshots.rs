@@ -198,7 +198,7 @@ fn every_reply_has_the_fields_of_the_contract() {
             api.send(
                 "POST",
                 &format!("{path}/defer"),
-                json!({ "data": { "defer_date": "2026-10-01" } }),
+                json!({ "data": { "defer_date": "2026-10-01", "defer_reason": "Illness" } }),
             ),
             api.send(
                 "POST",

@@ -225,7 +225,7 @@ async fn check_change(
         }
         return Ok(UploadRowKind::Refused);
     }
-    let current = record(&shown);
+    let current = record(work, &shown);
     let found = differences(read, &current);
     for problem in &found.problems {
         details.problems.push(CellProblem {
@@ -269,7 +269,7 @@ async fn check_fields(
             .problems
             .push(cell_problem(work, &problem.field, problem));
     }
-    let changed = record(&outcome);
+    let changed = record(work, &outcome);
     for change in &found.fields {
         if at(&changed, &change.field) != at(current, &change.field) {
             details
@@ -294,7 +294,7 @@ async fn check_nested(
         let mut request = prepared.nested(trainee_id, nested)?;
         if let Some(show) = prepared.show_nested(trainee_id, nested)? {
             let shown = work.validate(row, &show).await?;
-            if !is_as_compared(nested, &record(&shown)) {
+            if !is_as_compared(nested, &record(work, &shown)) {
                 details.problems.push(changed_problem());
             }
             request.if_match = shown.etag;
@@ -307,7 +307,7 @@ async fn check_nested(
             let column = nested_row.column_name(&problem.field);
             details.problems.push(cell_problem(work, &column, problem));
         }
-        let changed = record(&outcome);
+        let changed = record(work, &outcome);
         let is_added = matches!(nested, NestedChange::Add(_));
         for change in &changes {
             if is_added || cell(at(&changed, &change.field)) != change.shown {
@@ -343,9 +343,10 @@ fn differences(row: &TraineeRow, current: &Value) -> Differences {
 }
 
 /// The record in a reply; null if there is none.
-fn record(outcome: &RowOutcome) -> Value {
+fn record(work: &Work, outcome: &RowOutcome) -> Value {
     let mut body: Value = serde_json::from_slice(&outcome.body).unwrap_or_default();
-    body.get_mut("data").map(Value::take).unwrap_or_default()
+    let key = work.envelope().record;
+    body.get_mut(key).map(Value::take).unwrap_or_default()
 }
 
 /// A change as the page shows it.

@@ -40,7 +40,7 @@ impl Prepared<'_> {
             nested_id: String::new(),
             body: match data.is_empty() {
                 true => String::new(),
-                false => serde_json::json!({ "data": data }).to_string(),
+                false => serde_json::json!({ self.work.envelope().request: data }).to_string(),
             },
             if_match: None,
             idempotency_key: format!("upload-{user}-{id}-{digest}-{line}{part}"),
