@@ -172,12 +172,8 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::ControlCharacter => "is invalid: it has control characters".to_owned(),
         ProblemKind::RepeatedKey => "is sent more than once".to_owned(),
         ProblemKind::OtherVersionsName { field } => {
-            let names = names::inputs(version, *field);
-            let names = match &names[..] {
-                [] | [_] => wording.name(*field).to_owned(),
-                // A split field has several names.
-                names => names.join(" and "),
-            };
+            // A split field has several names.
+            let names = names::inputs(version, *field).join(" and ");
             format!("is called {names} in this version")
         }
         ProblemKind::UnknownName { hint } => {
@@ -576,7 +572,7 @@ fn hint_message(version: &ApiVersion, hint: &NameHint) -> Option<String> {
             version: later,
             field: Some(other),
         } => {
-            format!("{later} calls {} this", field(version, *other))
+            format!("{later} calls {} this", names::list(version, *other))
         }
         NameHint::Later {
             version: later,

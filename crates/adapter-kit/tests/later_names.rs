@@ -1,4 +1,4 @@
-//! Names of versions that come later.
+//! Names of other versions.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -7,7 +7,7 @@ use adapter_kit::version::AllInputs;
 use adapter_kit::{ApiVersion, Inputs, Label, Versions, inputs};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::problem::{NameHint, NoticeKind};
-use domain::{Trainee, TraineeField};
+use domain::{Lists, Trainee, TraineeField};
 
 const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField: given_names = first_names, training_partner_urn, training_route };
 const LATER_INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField: given_names = first_names, accredited_partner_urn = training_partner_urn };
@@ -61,4 +61,31 @@ fn later_name_warns_before_and_after_its_version_exists() {
             field
         }
     );
+}
+
+#[test]
+fn name_of_another_versions_nested_list_names_the_input() {
+    let newer = ApiVersion {
+        inputs: AllInputs {
+            trainee: inputs! { Trainee, TraineeField: email, sites_attributes = placements },
+            ..SAMPLE_VERSION.inputs
+        },
+        ..LATER
+    };
+    let newer: &'static ApiVersion = Box::leak(Box::new(newer));
+    let versions = Versions::new(&[&SAMPLE_VERSION, newer]);
+    let reader = Reader {
+        served: versions.find(newer.label).unwrap(),
+        unknown: UnknownNames::Warn,
+        nested: NestedLists::Read,
+    };
+    let sent = reader
+        .read::<Trainee>(br#"{"data":{"schools":[]}}"#)
+        .unwrap();
+    let messages: Vec<_> = sent
+        .problems
+        .iter()
+        .map(|problem| adapter_kit::problems::message(newer, Lists::embedded(), problem))
+        .collect();
+    assert_eq!(messages, ["is called sites_attributes in this version"]);
 }

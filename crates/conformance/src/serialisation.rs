@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use adapter_kit::EndpointRow;
 use adapter_kit::read::IDEMPOTENCY_KEY;
 use adapter_kit::shape::{Entry, Inputs, Shape};
 use adapter_kit::version::{ApiVersion, NestedVisibility};
@@ -35,6 +36,7 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
         check_names_agree(case)?;
         check_words(case)?;
         check_keys(case)?;
+        check_rows(case)?;
         check_forms(case)?;
         for (case, trainee) in case.each(&sample.stored).chain(case.each(&sample.untidy)) {
             check_written(case, trainee)?;
@@ -103,6 +105,37 @@ fn check_keys(case: Case<'_>) -> Result<(), CheckFailure> {
             if !known.insert(key) {
                 return case.fail(key, "is the key of two members");
             }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that rows of the version's own change only what a version can change. All other
+/// properties are those of the endpoint in all versions.
+fn check_rows(case: Case<'_>) -> Result<(), CheckFailure> {
+    fn placeholders(path: &str) -> Vec<&str> {
+        path.split('/')
+            .filter(|part| part.starts_with('{'))
+            .collect()
+    }
+    for (endpoint, row) in case.version().wire.endpoints {
+        let [own, common] = [row.path, endpoint.path()].map(placeholders);
+        let changed = EndpointRow {
+            path: row.path,
+            method: row.method,
+            tag: row.tag,
+            status: row.status,
+            description: row.description,
+            note: row.note,
+            ..*endpoint.row()
+        };
+        if changed != *row {
+            let fault = "changes more than its path, method, tag, status, description and note";
+            return case.fail(endpoint.to_string(), fault);
+        }
+        if own != common {
+            let fault = format!("has other placeholders in its path: {}", row.path);
+            return case.fail(endpoint.to_string(), fault);
         }
     }
     Ok(())
@@ -341,7 +374,7 @@ mod tests {
     use adapter_kit::version::Shapes;
 
     use adapter_kit::wire_form::Words;
-    use adapter_kit::{Envelope, Wire};
+    use adapter_kit::{Endpoint, Envelope, Wire};
     use domain::{List, TraineeField};
 
     use super::*;
@@ -433,6 +466,39 @@ mod tests {
             let version = ApiVersion {
                 wire: Wire {
                     envelope,
+                    ..Wire::COMMON
+                },
+                ..SAMPLE_VERSION
+            };
+            let failure = check_version(every_record_serialises, version).unwrap_err();
+            assert_eq!(failure.fault, fault);
+        }
+    }
+
+    #[test]
+    fn row_with_other_placeholders_or_parameters_fails_the_check() {
+        const LIST: EndpointRow = EndpointRow {
+            query_parameters: &["page"],
+            ..*Endpoint::ListTrainees.row()
+        };
+        const SHOW: EndpointRow = EndpointRow {
+            path: "/people/{person_id}",
+            ..*Endpoint::ShowTrainee.row()
+        };
+        const CASES: [(&[(Endpoint, EndpointRow)], &str); 2] = [
+            (
+                &[(Endpoint::ListTrainees, LIST)],
+                "changes more than its path, method, tag, status, description and note",
+            ),
+            (
+                &[(Endpoint::ShowTrainee, SHOW)],
+                "has other placeholders in its path: /people/{person_id}",
+            ),
+        ];
+        for (endpoints, fault) in CASES {
+            let version = ApiVersion {
+                wire: Wire {
+                    endpoints,
                     ..Wire::COMMON
                 },
                 ..SAMPLE_VERSION

@@ -423,6 +423,10 @@ fn parse(value: &Value, kind: Kind) -> Option<Canonical<'_>> {
             | Kind::Uuid
             | Kind::Records => Some(Canonical::text(text)),
         },
+        Value::Array(items) if kind == Kind::TextList => {
+            let texts = items.iter().map(|item| item.as_str().map(Into::into));
+            texts.collect::<Option<Vec<_>>>().map(Canonical::TextList)
+        }
         Value::Array(_) | Value::Object(_) => None,
     }
 }

@@ -1,12 +1,13 @@
 //! Translations between a small version and a version with other names, fields and inputs.
 
+use adapter_kit::form::{Form, FormField, Sample, plain};
 use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
 use adapter_kit::{Envelope, Inputs, Label, Shape, VersionField, Versions, Wire, inputs, shape};
 use conformance::form_version::FORM_VERSION;
 use conformance::sample_version::{SAMPLE_VERSION, TODAY};
 use conformance::wire_version::WIRE_VERSION;
 use domain::rules::{Rule, Rules, required};
-use domain::{AcceptedCodes, Trainee, TraineeField};
+use domain::{AcceptedCodes, Trainee, TraineeField, Withdrawal, WithdrawalField};
 use serde_json::json;
 
 use super::*;
@@ -512,6 +513,61 @@ fn values_in_forms_are_translated_there_and_back() {
     let back = translated_between(&there.data, &FORM_VERSION, &SAMPLE_VERSION);
     assert_eq!(back.lost, []);
     assert_eq!(back.data, common);
+}
+
+/// Writes a list of codes as one text.
+#[derive(Debug)]
+struct Spaced;
+
+impl Form for Spaced {
+    fn says(&self) -> String {
+        "with spaces between the codes".to_owned()
+    }
+
+    fn expected(&self) -> String {
+        "a text".to_owned()
+    }
+
+    fn schema(&self, _: &FormField) -> Value {
+        json!({ "type": "string" })
+    }
+
+    fn write(&self, value: &domain::Value<'_>, _: &FormField) -> Value {
+        if let domain::Value::TextList(codes) = value {
+            codes.join(" ").into()
+        } else {
+            plain(value)
+        }
+    }
+
+    fn read(&self, written: &Value, _: &FormField) -> Option<domain::Value<'static>> {
+        let codes = written.as_str()?.split(' ');
+        let codes = codes.map(|code| code.to_owned().into());
+        Some(domain::Value::TextList(codes.collect()))
+    }
+
+    fn samples(&self, _: &FormField) -> Vec<Sample> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn list_of_codes_in_a_form_is_translated_there_and_back() {
+    const REASONS: Inputs<Withdrawal> =
+        inputs! { Withdrawal, WithdrawalField: trigger, reasons as Spaced };
+    let spaced = ApiVersion {
+        inputs: AllInputs {
+            withdrawal: REASONS,
+            ..SAMPLE_VERSION.inputs
+        },
+        ..SAMPLE_VERSION
+    };
+    let body =
+        json!({"data": {"trigger": "provider", "reasons": ["unacceptable_behaviour", "died"]}});
+    let there = translated_between(&body, &SAMPLE_VERSION, &spaced);
+    assert_eq!(there.data["data"]["reasons"], "unacceptable_behaviour died");
+    let back = translated_between(&there.data, &spaced, &SAMPLE_VERSION);
+    assert_eq!(back.data, body);
 }
 
 #[test]

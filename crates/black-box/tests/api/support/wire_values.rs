@@ -64,6 +64,12 @@ fn from_json(kind: Kind, value: &Value) -> Option<domain::Value<'static>> {
             domain::Value::Integer(number.as_i64()?)
         }
         (Kind::Boolean, Value::Bool(flag)) => domain::Value::Boolean(*flag),
+        (Kind::TextList, Value::Array(items)) => {
+            let texts = items
+                .iter()
+                .map(|item| Some(item.as_str()?.to_owned().into()));
+            domain::Value::TextList(texts.collect::<Option<_>>()?)
+        }
         _ => return None,
     })
 }
