@@ -70,7 +70,7 @@ def new_trainee(last_name: str, email: str = "trainee@example.com") -> NewTraine
 
 
 def register(trainee: NewTrainee, key: str) -> tuple[Trainee, bool]:
-    """Registers a trainee; tells besides whether the reply is that to an earlier request."""
+    """Registers a trainee, and returns whether the reply repeats an earlier one."""
     reply = create_trainee.sync_detailed(client=client, body=CreateTraineeBody(data=trainee), idempotency_key=key)
     assert isinstance(reply.parsed, CreateTraineeResponse201), reply.content
     return reply.parsed.data, reply.headers.get("Idempotent-Replayed") == "true"
@@ -83,7 +83,7 @@ def identifier(trainee: Trainee) -> str:
 
 
 def changes(after: str | Unset) -> tuple[list[str], str]:
-    """The trainees who have changed, in the order of their changes, and where to go on."""
+    """Returns the changed trainees in the order of their changes, and the position for the next call."""
     changed: list[str] = []
     while True:
         page = list_changes.sync(client=client, after=after, limit=2)

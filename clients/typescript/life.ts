@@ -48,7 +48,7 @@ function identifier(trainee: { trainee_id: string | null }): string {
   return trainee.trainee_id;
 }
 
-/** The trainees who have changed, in the order of their changes, and where to go on. */
+/** Returns the changed trainees in the order of their changes, and the position for the next call. */
 async function changes(from?: string): Promise<[string[], string]> {
   const changed: string[] = [];
   let after = from;

@@ -1,7 +1,7 @@
 //! `GET /docs/assets/<digest>/<name>`: the files that the pages load. They are embedded in the
 //! program.
 //!
-//! The style sheet and the icon are in [`http_kit::responses::style`]. The files of Swagger UI are
+//! The style sheet, the icon and the script of all pages are in [`http_kit::responses::style`]. The files of Swagger UI are
 //! compressed at build time.
 
 use std::borrow::Cow;
@@ -58,6 +58,10 @@ static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
     let mut assets = BTreeMap::from([
         (style::NAME, Asset::new(CSS, style::CONTENT.clone())),
         (style::ICON_NAME, Asset::new(SVG, style::ICON.clone())),
+        (
+            style::SCRIPT_NAME,
+            Asset::new(JAVASCRIPT, style::SCRIPT.clone()),
+        ),
     ]);
     for (name, media_type, text) in EXPLORER {
         let content = SharedContent::new(Bytes::from_static(text.as_bytes()));

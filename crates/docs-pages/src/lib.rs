@@ -41,6 +41,7 @@ use http_kit::paths;
 use http_kit::responses::style::NAME;
 
 mod assets;
+mod data_managers;
 mod documents;
 mod explorer;
 mod index;
@@ -90,6 +91,7 @@ pub fn configure(
         .service(assets::resource())
         .service(read_only("/style.css", style))
         .service(version_notes::resource(state))
+        .service(data_managers::resource(state))
         .service(move_page::resource(state, translations, settings))
         .service(search::resource(state, settings))
         .service(translate::resource(state, translations))

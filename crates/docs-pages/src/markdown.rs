@@ -57,6 +57,9 @@ pub(super) type Links<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// Anchors that are not available to headings, because the page templates use them.
 const RESERVED: [&str; 3] = ["main", "search", "version"];
 
+/// The languages of the example programs with generated clients.
+const PROGRAM_LANGUAGES: [&str; 2] = ["python", "typescript"];
+
 /// Renders a text.
 pub(super) fn render(markdown: &str, wording: Option<&Wording<'_>>, links: Links<'_>) -> Rendered {
     // A line break inside a term must not hide the term.
@@ -323,7 +326,14 @@ impl<'a> Renderer<'a> {
                     self.subject.request = request.map(|(_, request)| format!("{{{request}"));
                 }
                 self.is_code_block = true;
-                self.write("<pre><code>");
+                let is_program = matches!(kind, CodeBlockKind::Fenced(language)
+                    if PROGRAM_LANGUAGES.contains(&language.as_ref()));
+                // A test runs all other code blocks of the guide in a shell.
+                self.write(if is_program {
+                    "<pre class=\"program\"><code>"
+                } else {
+                    "<pre><code>"
+                });
             }
             Tag::Table(_) => {
                 self.flush();
@@ -332,7 +342,7 @@ impl<'a> Renderer<'a> {
                 let number = self.tables;
                 let about = escaped(&self.section.title);
                 self.write(format!(
-                    "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-labelledby=\"table-{number}\"><table>\
+                    "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-labelledby=\"table-{number}\"><table class=\"stack\">\
                      <caption id=\"table-{number}\"><span class=\"hidden\">{about}, table {number}</span></caption>"
                 ));
             }
@@ -340,8 +350,11 @@ impl<'a> Renderer<'a> {
             Tag::TableRow => self.start_row(following),
             Tag::TableCell => {
                 let text = text_until(following, |end| matches!(end, TagEnd::TableCell));
+                let text = self
+                    .words()
+                    .map_or_else(|| text.clone(), |wording| wording.rewrite_prose(&text));
                 if let Some(table) = &mut self.table {
-                    let start = table.start_cell(text.trim().is_empty());
+                    let start = table.start_cell(text.trim());
                     self.write(start);
                 }
             }

@@ -18,7 +18,7 @@ use http_kit::limits::permits::Client;
 use http_kit::paths;
 use http_kit::requests::methods::methods;
 use http_kit::responses::page::{Keep, shared_page};
-use version_tools::translate::{TranslationContext, translate};
+use version_tools::translate::{CodeChoice, TranslationContext, translate};
 
 use crate::page_location::SettingsLink;
 
@@ -227,6 +227,7 @@ async fn answer(
     let translation_context = TranslationContext {
         today: state.store.now().date_naive(),
         lists: state.lists,
+        choices: &[],
     };
     let origin = state.proxies.origin(&request);
     let work = move || {
@@ -240,7 +241,19 @@ async fn answer(
             let html = page::with_outcome(pair, form, None, context);
             return (StatusCode::UNPROCESSABLE_ENTITY, html);
         };
-        let translation = translate(&body, pair.from, pair.to, &body_kind, translation_context);
+        let translate_with = |choices: &[CodeChoice]| {
+            let context = TranslationContext {
+                choices,
+                ..translation_context
+            };
+            translate(&body, pair.from, pair.to, &body_kind, context)
+        };
+        let mut translation = translate_with(&[]);
+        form.add_ended_codes(&translation.notices);
+        let choices = form.code_choices();
+        if !choices.is_empty() {
+            translation = translate_with(&choices);
+        }
         let outcome = Outcome::new(translation, pair.to, &origin);
         let html = page::with_outcome(pair, form, Some(outcome), context);
         (StatusCode::OK, html)

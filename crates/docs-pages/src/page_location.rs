@@ -11,7 +11,7 @@ pub(super) enum DocsLocation {
     Index,
     /// The page about the move from one version to another.
     Move,
-    /// Release notes or a migration guide.
+    /// Release notes or a guide.
     Written,
     /// A document of a version.
     Document(Label),

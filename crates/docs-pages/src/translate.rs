@@ -83,6 +83,7 @@ async fn answer(
             TranslationContext {
                 today,
                 lists: state.lists,
+                choices: &[],
             },
         );
         Ok(ApiResponse::json(StatusCode::OK, &translation)?)

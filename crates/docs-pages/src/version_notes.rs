@@ -13,7 +13,7 @@ use http_kit::responses::page::shared_page;
 use version_tools::documents::files;
 
 use crate::documents::Link;
-use crate::markdown::{Rendered, render};
+use crate::markdown::{Links, Rendered, render};
 use crate::move_page::pairs_about;
 use crate::page_location::{DocsLocation, html};
 
@@ -53,7 +53,16 @@ fn answer(
     let content = state.contents.get(&paths::written(name), || {
         let text = files::about_version(name, state.versions, state.lists);
         let text = text.ok_or(ApiError::NotFound(Missing::Path))?;
-        page_of(&text, &moves_about(name, state.versions))
+        // Without the line that names its generator.
+        let text = text.replacen(version_tools::documents::GENERATED, "", 1);
+        written_page(&text, &moves_about(name, state.versions), &|address| {
+            // The texts link to each other as files.
+            Some(
+                address
+                    .strip_suffix(".md")
+                    .map_or_else(|| address.to_owned(), paths::written),
+            )
+        })
     })?;
     Ok(shared_page(request, &content))
 }
@@ -74,20 +83,15 @@ fn moves_about(name: &str, versions: &Versions) -> Vec<(Label, Label)> {
     }
 }
 
-/// Renders a Markdown text as a page, without the line that names its generator. The page begins
-/// with links to the pages about `moves`.
-fn page_of(markdown: &str, moves: &[(Label, Label)]) -> Result<Vec<u8>, ApiError> {
-    let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
+/// Renders a Markdown text as a page. The page begins with links to the pages about `moves`.
+pub(super) fn written_page(
+    markdown: &str,
+    moves: &[(Label, Label)],
+    links: Links<'_>,
+) -> Result<Vec<u8>, ApiError> {
     let Rendered {
         title, html: body, ..
-    } = render(&markdown, None, &|address| {
-        // The texts link to each other as files.
-        Some(
-            address
-                .strip_suffix(".md")
-                .map_or_else(|| address.to_owned(), paths::written),
-        )
-    });
+    } = render(markdown, None, links);
     let html = html(&Written {
         place: DocsLocation::Written,
         title,

@@ -16,6 +16,9 @@ const MIGRATE: &str = "/docs/migrate";
 /// the move from the oldest version to the newest.
 pub const MOVE: &str = "/docs/move";
 
+/// The guide for users of the settings who upload files and look up trainees.
+pub const DATA_MANAGERS: &str = "/docs/data-managers";
+
 /// The pages of an organisation's settings.
 pub const SETTINGS: &str = "/settings";
 /// The page with what a provider has to change for the newest version.

@@ -69,6 +69,7 @@ pub static ROUTES: &[Route] = &[
     post("/sign-in/oidc/organisation", Handler::OpenId(Step::Choose)),
     get("/sign-in/{secret}", Handler::Public(sign_in::show_link)),
     post("/sign-out", Handler::SignedIn(sign_in::sign_out)),
+    get("/signed-out", Handler::Public(sign_in::confirm_sign_out)),
     post(
         "/sign-out-everywhere",
         Handler::SignedIn(sign_in::sign_out_everywhere),

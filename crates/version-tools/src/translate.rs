@@ -29,6 +29,7 @@ mod partial_update;
 
 pub use findings::{Finding, Loss, LossReason, Rename, Translation};
 
+use evaluate::EvaluatedRecord;
 use findings::join;
 use names::{RecordPosition, translate_keys};
 
@@ -50,6 +51,17 @@ pub struct TranslationContext<'a> {
     pub today: NaiveDate,
     /// The code lists.
     pub lists: &'a Lists,
+    /// The codes that replace ended codes.
+    pub choices: &'a [CodeChoice],
+}
+
+/// A code that the client chose instead of an ended code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeChoice {
+    /// The path of the notice about the ended code.
+    pub path: String,
+    /// One of the candidates of the notice.
+    pub code: String,
 }
 
 /// Translates a body into another version.
@@ -190,8 +202,7 @@ impl<'a> Translator<'a> {
     /// Translates the body of one request or reply.
     fn body(&mut self, body: &Value, at: &str) -> Value {
         let Value::Object(object) = body else {
-            self.evaluate(body, None, at);
-            return body.clone();
+            return self.evaluate(body.clone(), None, at);
         };
         let is_error = object.contains_key("errors") || object.contains_key("error");
         let Some(key) = self.find_key(object) else {
@@ -230,9 +241,8 @@ impl<'a> Translator<'a> {
                 record
             }
             data @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
-                self.evaluate(data, None, at);
                 translated_key = envelope.request;
-                data.clone()
+                self.evaluate(data.clone(), None, at)
             }
         };
         let mut translated = rename(object, key, translated_key, &data);
@@ -367,26 +377,25 @@ impl<'a> Translator<'a> {
             kind,
             translate_keys(self, record, position, at)
         ));
-        self.evaluate(&translated, Some((kind, direction)), at);
-        (translated, direction)
+        let evaluated = self.evaluate(translated, Some((kind, direction)), at);
+        (evaluated, direction)
     }
 
-    /// Adds the problems and notices of a record, if evaluation is requested.
-    fn evaluate(&mut self, record: &Value, kind: Option<(RecordKind, Direction)>, at: &str) {
-        let Some(context) = self.context else { return };
+    /// Returns a record with the chosen codes. Adds its problems and notices, if evaluation is
+    /// requested.
+    fn evaluate(
+        &mut self,
+        record: Value,
+        kind: Option<(RecordKind, Direction)>,
+        at: &str,
+    ) -> Value {
         let default = (
             self.kind.record.unwrap_or(RecordKind::Trainee),
             Direction::Request,
         );
         let (kind, direction) = kind.unwrap_or(default);
-        let from = self.from.version;
         let purpose = self.kind.purpose;
-        let evaluation = for_record_kind!(
-            kind,
-            evaluate::evaluate(record, direction, purpose, from, self.to, context)
-        );
-        self.out.body_kind.purpose = self.out.body_kind.purpose.or(evaluation.purpose);
-        self.out.add(evaluation.problems, evaluation.notices, at);
+        for_record_kind!(kind, evaluate_record(self, record, direction, purpose, at))
     }
 }
 
@@ -405,6 +414,60 @@ fn rename(
         }
     };
     object.iter().map(member).collect()
+}
+
+/// Returns a record of one kind with the chosen codes. Adds its problems and notices, if evaluation
+/// is requested.
+fn evaluate_record<R: EvaluatedRecord>(
+    translator: &mut Translator<'_>,
+    mut record: Value,
+    direction: Direction,
+    purpose: Option<Purpose>,
+    at: &str,
+) -> Value {
+    let Some(context) = translator.context else {
+        return record;
+    };
+    let (from, to) = (translator.from.version, translator.to);
+    let evaluate =
+        |record: &Value| evaluate::evaluate::<R>(record, direction, purpose, from, to, context);
+    let mut evaluation = evaluate(&record);
+    if insert_choices(&mut record, &evaluation.notices, context.choices, at) {
+        evaluation = evaluate(&record);
+    }
+    let out = &mut translator.out;
+    out.body_kind.purpose = out.body_kind.purpose.or(evaluation.purpose);
+    out.add(evaluation.problems, evaluation.notices, at);
+    record
+}
+
+/// Replaces ended codes by the chosen candidates. Returns whether the record has changed.
+fn insert_choices(
+    record: &mut Value,
+    notices: &[Finding],
+    choices: &[CodeChoice],
+    at: &str,
+) -> bool {
+    let mut has_changed = false;
+    for notice in notices {
+        let is_candidate = |code: &str| notice.candidates.iter().any(|known| known.code == code);
+        let chosen = choices
+            .iter()
+            .find(|choice| choice.path == join(at, &notice.path) && is_candidate(&choice.code));
+        if let Some(choice) = chosen
+            && let Some(value) = record.pointer_mut(&pointer(&notice.path))
+            && value.is_string()
+        {
+            *value = Value::from(choice.code.as_str());
+            has_changed = true;
+        }
+    }
+    has_changed
+}
+
+/// Returns the JSON pointer for a path such as `degrees_attributes[0].grade`.
+fn pointer(path: &str) -> String {
+    format!("/{}", path.replace(']', "").replace(['[', '.'], "/"))
 }
 
 #[cfg(test)]

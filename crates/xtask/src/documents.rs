@@ -3,6 +3,7 @@
 //! - Each file, folder and make target that a document names exists.
 //! - Each relative link leads to an existing file and heading.
 //! - No blank line splits a table.
+//! - Each block of Python or TypeScript is part of an example program that a test runs.
 //!
 //! In the change log only links and tables are checked, because it names files that existed at the
 //! time of the change.
@@ -39,6 +40,13 @@ const TESTED_COMMANDS: &[(&str, &str)] = &[
     ),
 ];
 
+/// The folder with the example programs of generated clients, which `make test-clients` runs.
+const CLIENTS: &str = "clients/";
+
+/// The languages of code blocks that must be part of an example program, with the endings of the
+/// programs.
+const CLIENT_LANGUAGES: [(&str, &str); 2] = [("python\n", ".py"), ("typescript\n", ".ts")];
+
 /// Endings of file names.
 const ENDINGS: &[&str] = &[
     ".rs", ".sh", ".sql", ".snap", ".md", ".toml", ".py", ".yml", ".yaml", ".html", ".css", ".mjs",
@@ -53,7 +61,11 @@ pub(crate) fn check(sources: &Sources) -> Result<String, Failure> {
     let known = Known::new(sources);
     let documents = sources.paths().filter(|path| path.ends_with(".md"));
     let breaches = documents
-        .flat_map(|path| check_document(path, sources.text(path), &known))
+        .flat_map(|path| {
+            let mut breaches = check_document(path, sources.text(path), &known);
+            breaches.extend(check_programs(path, sources));
+            breaches
+        })
         .collect();
     conclude(
         breaches,
@@ -242,6 +254,28 @@ fn check_document(path: &str, text: &str, known: &Known<'_>) -> Vec<String> {
     breaches
 }
 
+/// Returns a breach for each block of a program that no example program contains.
+fn check_programs(path: &str, sources: &Sources) -> Vec<String> {
+    let mut breaches = Vec::new();
+    for block in sources.text(path).split("```").skip(1).step_by(2) {
+        for (language, ending) in CLIENT_LANGUAGES {
+            let Some(code) = block.strip_prefix(language) else {
+                continue;
+            };
+            let mut programs = sources
+                .paths()
+                .filter(|path| path.starts_with(CLIENTS) && path.ends_with(ending));
+            if !programs.any(|program| sources.text(program).contains(code)) {
+                let first = code.lines().next().unwrap_or_default();
+                breaches.push(format!(
+                    "documents: {path}: no example program in {CLIENTS} contains the block that begins with `{first}`"
+                ));
+            }
+        }
+    }
+    breaches
+}
+
 /// Whether this line is the delimiter row below the header of a table.
 fn is_below_heading(line: &str) -> bool {
     let cells = line.trim_start_matches(' ').strip_prefix('|');
@@ -407,6 +441,19 @@ mod tests {
         assert_eq!(lines("docs/a.md", "sh example"), 0);
         assert_eq!(lines("docs/a.md", "text"), 0);
         assert_eq!(lines("README.md", "sh"), 0);
+    }
+
+    #[test]
+    fn code_blocks_must_be_part_of_example_programs() {
+        let count = |program: &str| {
+            let sources = Sources::from([
+                ("clients/python/life.py", program),
+                ("docs/a.md", "# A\n\n```python\nprint(1)\n```\n"),
+            ]);
+            check(&sources).map_or_else(|failure| failure.0.len(), |_| 0)
+        };
+        assert_eq!(count("print(0)\nprint(1)\n"), 0);
+        assert_eq!(count("print(2)\n"), 1);
     }
 
     #[test]

@@ -1,8 +1,12 @@
-//! The position in a table, and its header cells.
+//! The position in a table, the names of its columns, and its header cells.
+
+use super::escaped;
 
 /// The state of the renderer in a table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
+    /// The names of the columns, as values of HTML attributes; empty for a column without a name.
+    columns: Vec<String>,
     is_in_body: bool,
     column: usize,
     /// The anchor of the row and the text of its first cell; `None` for a row without an anchor.
@@ -26,15 +30,23 @@ impl Table {
         self.row = anchor.map(|anchor| (anchor, String::new()));
     }
 
-    /// Starts a cell and returns its start tag. An empty cell is not a header cell.
-    pub(super) fn start_cell(&mut self, is_empty: bool) -> &'static str {
-        let (start, end) = match (self.is_in_body, is_empty) {
-            (false, false) => ("<th scope=\"col\">", "</th>"),
-            (true, false) if self.column == 0 => ("<th scope=\"row\">", "</th>"),
-            (_, _) => ("<td>", "</td>"),
+    /// Starts a cell with a text and returns its start tag. An empty cell is not a header cell. Below
+    /// the header row the tag has the name of the column, for narrow screens.
+    pub(super) fn start_cell(&mut self, text: &str) -> String {
+        let (tag, end) = match (self.is_in_body, text.is_empty()) {
+            (false, false) => ("th scope=\"col\"", "</th>"),
+            (true, false) if self.column == 0 => ("th scope=\"row\"", "</th>"),
+            (_, _) => ("td", "</td>"),
         };
         self.end = end;
-        start
+        if !self.is_in_body {
+            self.columns.push(escaped(text).replace('"', "&quot;"));
+            return format!("<{tag}>");
+        }
+        match self.columns.get(self.column) {
+            Some(name) if !name.is_empty() => format!("<{tag} data-name=\"{name}\">"),
+            Some(_) | None => format!("<{tag}>"),
+        }
     }
 
     /// Ends a cell and returns its end tag. `text` is the text of the row so far.

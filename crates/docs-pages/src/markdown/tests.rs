@@ -51,7 +51,7 @@ fn headings_and_rows_have_unique_anchors() {
         "{html}"
     );
     assert!(
-        html.contains("<tr><th scope=\"row\"><code>main</code></th>"),
+        html.contains("<tr><th scope=\"row\" data-name=\"a\"><code>main</code></th>"),
         "an identifier of the page: {html}"
     );
     assert_eq!(html.matches("<tr id=\"one\">").count(), 1);

@@ -10,7 +10,7 @@ use adapter_kit::wire::WireNested;
 use adapter_kit::{ApiVersion, read};
 use domain::for_each_nested;
 use domain::values::text::is_absent;
-use version_tools::translate::BodyKind;
+use version_tools::translate::{BodyKind, CodeChoice, Finding};
 
 use super::example;
 
@@ -18,6 +18,9 @@ use super::example;
 pub(super) const MAX_BODY_BYTES: usize = 262_144;
 /// Maximum size of a form, in bytes. Form encoding can take three bytes for each byte of a body.
 pub(super) const MAX_FORM_BYTES: usize = 3 * MAX_BODY_BYTES + 1_024;
+
+/// Maximum number of ended codes with a choice.
+const MAX_ENDED_CODES: usize = 200;
 
 /// The name of the button that inserts an example.
 const EXAMPLE: &str = "example";
@@ -137,10 +140,38 @@ impl FormField {
 }
 
 /// An option of a select element.
+#[derive(Debug)]
 pub(super) struct Choice {
     pub(super) value: String,
     pub(super) words: String,
     pub(super) chosen: bool,
+}
+
+/// The choice of a code that replaces an ended code of the body.
+#[derive(Debug)]
+pub(super) struct EndedCodeField {
+    /// The path of the ended code in the target version.
+    pub(super) path: String,
+    /// The ended code.
+    pub(super) code: &'static str,
+    /// The codes that can replace it, with their names.
+    pub(super) candidates: Vec<Choice>,
+}
+
+impl EndedCodeField {
+    /// Returns the name of the field for an ended code at a path.
+    fn name_at(path: &str) -> String {
+        format!("code:{path}")
+    }
+
+    pub(super) fn name(&self) -> String {
+        Self::name_at(&self.path)
+    }
+
+    /// Returns the chosen code; `None` before the choice.
+    pub(super) fn chosen(&self) -> Option<&Choice> {
+        self.candidates.iter().find(|choice| choice.chosen)
+    }
 }
 
 /// A translation request.
@@ -153,6 +184,8 @@ pub(super) struct TranslationRequest {
 #[derive(Debug, Default)]
 pub(super) struct Form {
     fields: BTreeMap<String, String>,
+    /// The choices for the ended codes of the body.
+    pub(super) ended_codes: Vec<EndedCodeField>,
     /// The faults, by field.
     pub(super) faults: BTreeMap<FormField, String>,
 }
@@ -248,6 +281,40 @@ impl Form {
             .map_err(|error| format!("The body is not valid JSON: {error}"))
     }
 
+    /// Adds a choice for each ended code of the body.
+    pub(super) fn add_ended_codes(&mut self, notices: &[Finding]) {
+        let fields = notices.iter().filter_map(|notice| {
+            let chosen = self.fields.get(&EndedCodeField::name_at(&notice.path));
+            let candidates = notice.candidates.iter().map(|candidate| Choice {
+                value: candidate.code.clone(),
+                words: format!("{} - {}", candidate.code, candidate.name),
+                chosen: chosen == Some(&candidate.code),
+            });
+            Some(EndedCodeField {
+                path: notice.path.clone(),
+                code: notice.ended?.code,
+                candidates: candidates.collect(),
+            })
+        });
+        self.ended_codes = fields.take(MAX_ENDED_CODES).collect();
+    }
+
+    /// Returns the chosen codes.
+    pub(super) fn code_choices(&self) -> Vec<CodeChoice> {
+        let chosen = self.ended_codes.iter().filter_map(|field| {
+            Some(CodeChoice {
+                path: field.path.clone(),
+                code: field.chosen()?.value.clone(),
+            })
+        });
+        chosen.collect()
+    }
+
+    /// Returns the position of the choice for the code at a path; `None` if there is no choice.
+    pub(super) fn position_of_choice(&self, path: &str) -> Option<usize> {
+        self.ended_codes.iter().position(|field| field.path == path)
+    }
+
     /// Returns the options for the kind of body. The labels name the endpoints of `version`.
     pub(super) fn kinds(&self, version: &ApiVersion) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
@@ -284,6 +351,7 @@ mod tests {
             // After all dates of the examples.
             today: date(2026, 12, 1),
             lists: Lists::embedded(),
+            choices: &[],
         };
         for served in versions::all().iter() {
             for choice in KINDS.iter() {

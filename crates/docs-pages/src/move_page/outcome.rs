@@ -15,6 +15,9 @@ use crate::markdown::inline_html;
 /// Maximum number of rows in a table or list of findings.
 const MAX_ROWS: usize = 200;
 
+/// The codes of notes about values under the name of a reply.
+const IGNORED: [&str; 2] = ["not_an_input", "use_endpoint"];
+
 /// The result of a translation.
 pub(super) struct Outcome {
     pub(super) from: Label,
@@ -29,7 +32,9 @@ pub(super) struct Outcome {
     pub(super) problems: Rows<Problem>,
     /// The stricter rules that depend on a field with a problem, as HTML.
     pub(super) pending_rules: Vec<String>,
-    /// The notes that no shown problem contains.
+    /// The values that the target version ignores, although it has an input or an endpoint for them.
+    pub(super) ignored: Rows<Noticed>,
+    /// The notes that neither a shown problem nor an ignored value contains.
     pub(super) notices: Rows<Noticed>,
     /// The command that lets the target version check the body; `None` for a response.
     pub(super) check: Option<String>,
@@ -90,11 +95,15 @@ impl Outcome {
             let mut rows = problems.rows.iter();
             notice.ended.is_some() && rows.any(|problem| problem.field == notice.path)
         };
-        let notices: Vec<&Finding> = translation
+        let (ignored, notices): (Vec<&Finding>, Vec<&Finding>) = translation
             .notices
             .iter()
             .filter(|notice| !is_in_problem(notice))
-            .collect();
+            .partition(|notice| IGNORED.contains(&notice.code));
+        let noticed = |notice: &Finding| Noticed {
+            path: notice.path.clone(),
+            message: notice.message.clone(),
+        };
         Self {
             from: translation.from,
             to: translation.to,
@@ -111,13 +120,18 @@ impl Outcome {
                 value: truncated(&loss.value.to_string()),
                 why: loss.message,
             }),
-            notices: Rows::new(notices, |notice| Noticed {
-                path: notice.path.clone(),
-                message: notice.message.clone(),
-            }),
+            ignored: Rows::new(ignored, noticed),
+            notices: Rows::new(notices, noticed),
             problems,
             pending_rules: Vec::new(),
         }
+    }
+}
+
+impl Outcome {
+    /// Whether the reader has to correct the body.
+    pub(super) fn needs_correction(&self) -> bool {
+        self.problems.count > 0 || self.ignored.count > 0
     }
 }
 

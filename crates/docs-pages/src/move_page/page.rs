@@ -185,7 +185,7 @@ impl MovePage {
     /// Whether the form for the next body stands below the problems of the last one.
     fn has_correction(&self) -> bool {
         let outcome = self.outcome.as_ref();
-        outcome.is_some_and(|outcome| outcome.problems.count > 0)
+        outcome.is_some_and(Outcome::needs_correction)
     }
 
     /// Whether the reader sent a body.

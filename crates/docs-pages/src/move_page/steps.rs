@@ -88,15 +88,11 @@ fn conversion_step(words: impl Into<String>) -> Step {
 /// Returns the steps about conversions that remain after one.
 fn steps_after_conversion(outcome: &Outcome) -> Vec<Step> {
     let others = conversion_step("Convert one body of each other kind that you send.");
-    let again = |problems: &str| {
-        conversion_step(format!(
-            "Fix the {problems} above, and convert the body again."
-        ))
-    };
-    match outcome.problems.count {
-        0 => vec![others],
-        1 => vec![again("problem"), others],
-        _ => vec![again("problems"), others],
+    if outcome.needs_correction() {
+        let again = "Correct the body as described above, and convert it again.";
+        vec![conversion_step(again), others]
+    } else {
+        vec![others]
     }
 }
 

@@ -77,6 +77,15 @@ pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<Entry> {
         }));
     }
     pages.push(Entry {
+        document: "Guides".to_owned(),
+        address: paths::DATA_MANAGERS.to_owned(),
+        title: "Guide for data managers".to_owned(),
+        text:
+            "How to sign in, upload a file, correct refused rows and look up a trainee, and what \
+               your role permits."
+                .to_owned(),
+    });
+    pages.push(Entry {
         document: "Versions".to_owned(),
         address: paths::DOCS.to_owned(),
         title: "Versions and their dates".to_owned(),

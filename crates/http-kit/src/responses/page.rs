@@ -13,9 +13,10 @@ use domain::values::iso_8601::timestamp;
 use crate::responses::etag;
 use crate::responses::shared_content::{Condition, SharedContent, conditional};
 
-/// The content security policy. A page loads only the style and the icon, from this server. It runs
-/// no scripts, and no other page can show it in a frame.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// The content security policy. A page loads only the style, the icon and the script, from this
+/// server. It runs no other scripts, and no other page can show it in a frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// `Cache-Control` of a page that browsers may store but must request again each time.
 const FRESH: &str = "no-cache";

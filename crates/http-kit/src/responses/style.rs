@@ -1,4 +1,4 @@
-//! The style of all pages, and the addresses of the files that pages load.
+//! The style and the script of all pages, and the addresses of the files that pages load.
 //!
 //! An address contains a digest of the content. So a browser keeps a file and does not request it
 //! again, and a changed file has a new address. The listener of operators once answered such
@@ -18,6 +18,9 @@ pub const NAME: &str = "style.css";
 /// The name of the icon among the files.
 pub const ICON_NAME: &str = "favicon.svg";
 
+/// The name of the script among the files.
+pub const SCRIPT_NAME: &str = "copy.js";
+
 /// Prefix of the digest in addresses. Changing it makes browsers fetch every file again.
 const EDITION: &str = "2-";
 
@@ -30,6 +33,10 @@ pub static ICON: LazyLock<SharedContent> = LazyLock::new(|| {
     SharedContent::new(Bytes::from_static(include_str!("favicon.svg").as_bytes()))
 });
 
+/// The script that adds buttons for copying. Pages work without it.
+pub static SCRIPT: LazyLock<SharedContent> =
+    LazyLock::new(|| SharedContent::new(Bytes::from_static(include_str!("copy.js").as_bytes())));
+
 /// The address of the style, for pages.
 #[must_use]
 pub fn address() -> String {
@@ -40,6 +47,12 @@ pub fn address() -> String {
 #[must_use]
 pub fn icon_address() -> String {
     paths::asset(&digest(&ICON), ICON_NAME)
+}
+
+/// The address of the script, for pages.
+#[must_use]
+pub fn script_address() -> String {
+    paths::asset(&digest(&SCRIPT), SCRIPT_NAME)
 }
 
 /// The digest of content with its prefix, as in addresses.

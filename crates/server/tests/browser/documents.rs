@@ -43,6 +43,7 @@ fn pages() -> Vec<String> {
     };
     let others = [
         "/docs".to_owned(),
+        "/docs/data-managers".to_owned(),
         format!("/docs/move/{oldest}/{newest}"),
         format!("/docs/move/{newest}/{oldest}"),
         format!("/docs/search?version={oldest}&q=cursor"),
@@ -122,8 +123,13 @@ fn no_table_is_cut_on_a_desk_or_on_paper() {
         return;
     };
     let server = Server::start();
-    // A4 upright and A3 lengthwise, without the margins.
-    let papers = [("screen", 1_280), ("print", 718), ("print", 1_515)];
+    // A5 and A4 upright and A3 lengthwise, without the margins.
+    let papers = [
+        ("screen", 1_280),
+        ("print", 483),
+        ("print", 718),
+        ("print", 1_515),
+    ];
     for page in pages() {
         open(&browser, &server, &page);
         for (medium, width) in papers {
@@ -154,7 +160,8 @@ fn no_page_scrolls_sideways_and_wide_tables_do() {
     let mut wide = 0;
     for page in pages() {
         open(&browser, &server, &page);
-        for width in WIDTHS {
+        // On a phone, the rows of tables are cards.
+        for width in [1_280, 700, 375, 320] {
             browser.set_width(width);
             let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
             assert!(
@@ -237,4 +244,16 @@ fn a_reader_finds_a_code_by_keyboard_and_without_scripts() {
     let in_view = "(place => place.top >= 0 && place.bottom <= innerHeight)(document.querySelector(':target').getBoundingClientRect())";
     browser.wait_until(in_view);
     assert!(browser.text(":target").contains("No such funding exists"));
+}
+
+#[test]
+fn copy_button_reports_that_the_command_is_copied() {
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
+    let server = Server::start();
+    open(&browser, &server, "/docs");
+    browser.tab_to("Copy");
+    browser.press(ENTER);
+    browser.wait_until("document.querySelector('.copied').textContent === 'Copied'");
 }

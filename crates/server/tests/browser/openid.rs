@@ -81,6 +81,9 @@ fn person_signs_in_at_the_provider_by_keyboard_without_scripts() {
     assert!(browser.text("body").contains("a@example.com (admin)"));
     browser.tab_to("Sign out");
     browser.press(ENTER);
+    wait_for(&browser, &server.origin, "Signed out");
+    browser.tab_to("Sign in again");
+    browser.press(ENTER);
     wait_for(&browser, &server.origin, "Sign in");
     // The provider remembers who it is.
     browser.tab_to("sign-in");
@@ -89,7 +92,7 @@ fn person_signs_in_at_the_provider_by_keyboard_without_scripts() {
     // The way back of a history is no second sign-in.
     browser.tab_to("Sign out");
     browser.press(ENTER);
-    wait_for(&browser, &server.origin, "Sign in");
+    wait_for(&browser, &server.origin, "Signed out");
     browser.open(&format!(
         "{}/settings/sign-in/oidc/callback?state=x&code=y",
         server.origin

@@ -23,10 +23,16 @@ const PHONE: u32 = 375;
 const EXAMINED: [(u32, &str); 2] = [(DESK, "light"), (PHONE, "dark")];
 /// The part of a page in its picture, in pixels from the top.
 const MAX_PICTURE_HEIGHT: u64 = 4_000;
-/// Two rows of links.
-const MAX_HEADER_HEIGHT: f64 = 120.0;
-/// The header, and the row of the account or of a version's documents.
-const MAX_FRAME_HEIGHT: f64 = 170.0;
+/// The name, and four rows of links on a phone.
+const MAX_HEADER_HEIGHT: f64 = 230.0;
+/// The header, and the row of the account or the links to a version's documents.
+const MAX_FRAME_HEIGHT: f64 = 330.0;
+/// Entries of menus that are not in view.
+const HIDDEN_ENTRIES: &str =
+    "[...document.querySelectorAll('header nav a, .local nav a')].filter(one => {
+    const { left, right } = one.getBoundingClientRect();
+    return left < 0 || right > innerWidth;
+}).map(one => one.textContent)";
 
 /// Times that are broken into two lines.
 const BROKEN: &str = "[...document.querySelectorAll('time')]
@@ -79,6 +85,7 @@ fn public_paths() -> Vec<String> {
         .collect();
     paths.extend([
         "/docs".to_owned(),
+        "/docs/data-managers".to_owned(),
         "/docs/nothing".to_owned(),
         "/nothing".to_owned(),
         format!("/docs/move/{oldest}/{newest}"),
@@ -129,6 +136,10 @@ fn faults_of_layout(browser: &Browser, width: u32) -> Vec<String> {
     let broken = browser.see(BROKEN);
     if broken != json!([]) {
         faults.push(format!("broken times: {broken}"));
+    }
+    let hidden = browser.see(HIDDEN_ENTRIES);
+    if hidden != json!([]) {
+        faults.push(format!("hidden entries of menus: {hidden}"));
     }
     let header = number("document.querySelector('header').getBoundingClientRect().height");
     if header > MAX_HEADER_HEIGHT {

@@ -46,7 +46,7 @@ fn rejected_request_of_the_night_is_found_in_three_steps() {
         wait_for_title(&browser, "Overview");
 
         // First: what was sent.
-        browser.tab_to("Imports");
+        browser.tab_to("Imports and refusals");
         browser.enter();
         wait_for_title(&browser, "Imports and refusals");
         // Second: the records that were refused.

@@ -164,7 +164,7 @@ fn token_is_issued_replaced_and_revoked_by_keyboard_without_scripts() {
 
         browser.tab_to("Sign out");
         browser.enter();
-        wait_for_title(&browser, "Sign in");
+        wait_for_title(&browser, "Signed out");
         browser.open(&format!("{}/settings/tokens", server.origin));
         wait_for_title(&browser, "Sign in");
     }

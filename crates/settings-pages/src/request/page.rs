@@ -176,6 +176,7 @@ pub(crate) enum Target {
     Requests,
     Sessions,
     SignIn,
+    SignedOut,
     Uploads,
     Upload(i64),
 }
@@ -192,6 +193,7 @@ impl Target {
             Self::Requests => below(None, "/requests"),
             Self::Sessions => below(None, "/sessions"),
             Self::SignIn => below(None, "/sign-in"),
+            Self::SignedOut => below(None, "/signed-out"),
             Self::Uploads => below(None, "/upload"),
             Self::Upload(id) => below(None, &format!("/upload/{id}")),
         }
@@ -309,7 +311,7 @@ impl Reply {
                 Some(CookieName::Session.set(secret.reveal())?),
             )),
             Self::SignedOut => Ok(redirect(
-                Target::SignIn,
+                Target::SignedOut,
                 Some(CookieName::Session.remove()?),
             )),
             Self::FileStored(id, key) => Ok(redirect(

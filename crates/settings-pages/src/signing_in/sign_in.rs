@@ -34,6 +34,12 @@ struct MailForm<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "settings/signed_out.html")]
+struct SignedOut {
+    frame: Frame,
+}
+
+#[derive(Template)]
 #[template(path = "settings/link.html")]
 struct Link<'a> {
     frame: Frame,
@@ -134,4 +140,14 @@ pub(crate) fn sign_out_everywhere(
 ) -> Result<Reply, PageError> {
     session.sign_out_everywhere(signed_in, request.origin())?;
     Ok(Reply::SignedOut)
+}
+
+/// Shows that the session has ended.
+pub(crate) fn confirm_sign_out(
+    _: &mut Session<'_>,
+    request: &PageRequest,
+) -> Result<Reply, PageError> {
+    Reply::page(&SignedOut {
+        frame: Frame::public(request.around()),
+    })
 }

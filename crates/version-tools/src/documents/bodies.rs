@@ -197,6 +197,7 @@ fn translate_value(forms: BodyForms<'_>, value: &Value, kind: &BodyKind) -> Tran
     let context = TranslationContext {
         today: TODAY,
         lists: forms.lists,
+        choices: &[],
     };
     let body = value.clone().into();
     translate(&body, forms.canonical, forms.own, kind, context)

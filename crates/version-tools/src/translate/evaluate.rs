@@ -7,10 +7,12 @@ use adapter_kit::compose::Keyed;
 use adapter_kit::names::path;
 use adapter_kit::problems::{ErrorEntry, Errors, warning};
 use adapter_kit::read::{Malformed, NestedLists, Reader, UnknownNames, lacks_data};
+use adapter_kit::read_only::{ReadOnlyNames, ReplyComparison};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
+use adapter_kit::wire_form::DATA;
 use chrono::NaiveDate;
-use domain::ended_codes::EndedCode;
+use domain::ended_codes::{EndedCode, Successor};
 use domain::fields::field::Codes;
 use domain::problem::NoticeKind;
 use domain::records::organisations::{Organisations, School, is_reserved_urn, is_urn};
@@ -22,11 +24,12 @@ use domain::{
     Problem, ProblemKind, Recommendation, State, Trainee, Withdrawal, for_each_nested,
     nested_kinds,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::findings::Finding;
 use super::{TranslationContext, guess, partial_update};
 use crate::decision::{DecidedRecord, Target};
+use crate::difference::CodeName;
 
 /// The result that a version would return.
 #[derive(Debug, Default)]
@@ -95,17 +98,17 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     to: &Served,
     context: TranslationContext<'_>,
 ) -> Evaluation {
-    let sent = match read::<R>(record, to, NestedLists::Read) {
+    let mut sent = match read::<R>(record, to, NestedLists::Read) {
         Ok(sent) => sent,
         Err(malformed) => return unreadable(&malformed),
     };
-    let TranslationContext { today, lists } = context;
+    let TranslationContext { today, lists, .. } = context;
     let version = to.version;
     let refused = |problems: &[Problem]| Evaluation {
         problems: Errors::from_problems(to, lists, problems).errors,
         notices: problems
             .iter()
-            .filter_map(|problem| ended_code(version, problem))
+            .filter_map(|problem| ended_code(version, lists, problem))
             .collect(),
         ..Evaluation::default()
     };
@@ -131,15 +134,31 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     let purpose = R::shape(version)
         .is_some()
         .then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
-    if purpose == Some(Purpose::Update) {
+    let ignored = ignored_lists(&mut sent, purpose, record, version, lists);
+    let mut evaluation = if purpose == Some(Purpose::Update) {
         let mut found = partial_update::evaluate(own_fields(), from, version, &context);
         let mut refused = refused(&found.problems);
         refused
             .notices
             .splice(..0, findings(version, &found.notices));
         refused.notices.append(&mut found.findings);
-        return Evaluation { purpose, ..refused };
-    }
+        refused
+    } else {
+        evaluate_decision(sent, purpose, version, &context, refused)
+    };
+    evaluation.purpose = purpose;
+    evaluation.notices.extend(findings(version, &ignored));
+    evaluation
+}
+
+/// Returns the result of a request that creates a record, or of a transition.
+fn evaluate_decision<R: EvaluatedRecord>(
+    sent: ParsedRecord<R>,
+    purpose: Option<Purpose>,
+    version: &ApiVersion,
+    context: &Context<'_>,
+    refused: impl Fn(&[Problem]) -> Evaluation,
+) -> Evaluation {
     // The state of this trainee allows all transitions.
     let state = Some(State::TrnReceived);
     let trainee = Trainee {
@@ -147,24 +166,52 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         trn: Some("0000000".to_owned()),
         ..Trainee::default()
     };
-    let now = today.and_time(chrono::NaiveTime::MIN).and_utc();
+    let now = context.today.and_time(chrono::NaiveTime::MIN).and_utc();
     let target = Target {
         purpose,
         trainee: Some(&trainee),
         nested_id: "",
         now,
     };
-    match R::decide(sent, target, &version.rules, &context).unwrap_or_else(|| Ok(Vec::new())) {
+    match R::decide(sent, target, &version.rules, context).unwrap_or_else(|| Ok(Vec::new())) {
         Ok(notices) => Evaluation {
-            purpose,
-            problems: Vec::new(),
             notices: findings(version, &notices),
+            ..Evaluation::default()
         },
-        Err(problems) => Evaluation {
-            purpose,
-            ..refused(&problems)
-        },
+        Err(problems) => refused(&problems),
     }
+}
+
+/// Returns a notice for each nested list under its name in replies, which requests ignore.
+fn ignored_lists<R: EvaluatedRecord>(
+    sent: &mut ParsedRecord<R>,
+    purpose: Option<Purpose>,
+    record: &Value,
+    version: &ApiVersion,
+    lists: &Lists,
+) -> Vec<Notice> {
+    let names = ReadOnlyNames::take_from(sent);
+    let comparison = ReplyComparison {
+        version,
+        lists,
+        body: &json!({ DATA: record }),
+        // Of a record that is not known, only nested lists are compared.
+        stored: None,
+        result: None,
+    };
+    // Fails only for documents of a stored record.
+    let ignored = comparison.find_differences(&names).unwrap_or_default();
+    let notices = ignored.into_iter().map(|difference| {
+        let notice = difference.into_notice();
+        match purpose {
+            Some(Purpose::Update) => Notice {
+                kind: NoticeKind::UseEndpoint,
+                ..notice
+            },
+            Some(Purpose::Create) | None => notice,
+        }
+    });
+    notices.collect()
 }
 
 /// Reads a record as the body of a request to the version `to`.
@@ -259,7 +306,7 @@ fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
 }
 
 /// Returns a finding with the replacement of an ended code; `None` for other problems.
-fn ended_code(version: &ApiVersion, problem: &Problem) -> Option<Finding> {
+fn ended_code(version: &ApiVersion, lists: &Lists, problem: &Problem) -> Option<Finding> {
     let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else {
         return None;
     };
@@ -277,9 +324,27 @@ fn ended_code(version: &ApiVersion, problem: &Problem) -> Option<Finding> {
         ended.successor
     );
     Some(Finding {
+        candidates: candidates(ended, version, lists),
         ended: Some(ended),
         ..Finding::new(at, "code_ended", message)
     })
+}
+
+/// Returns the codes that can replace an ended code: its successor, or each code of the list that
+/// the version accepts.
+fn candidates(ended: EndedCode, version: &ApiVersion, lists: &Lists) -> Vec<CodeName> {
+    let is_candidate = |code: &str| match ended.successor {
+        Successor::Code(successor) => code == successor,
+        Successor::None { .. } => version.accepted_codes.accepts(ended.list, code),
+    };
+    let entries = lists.entries(ended.list).iter();
+    let named = entries
+        .filter(|entry| is_candidate(&entry.code))
+        .map(|entry| CodeName {
+            code: version.wire.written(ended.list, &entry.code).to_owned(),
+            name: entry.name.clone(),
+        });
+    named.collect()
 }
 
 /// Returns the result for a body that cannot be parsed.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::BodyKind;
+use crate::difference::CodeName;
 
 /// A translated body with its changes. Serialises as an object with the names of the fields; the
 /// kind of the first body is flattened into it.
@@ -129,8 +130,11 @@ pub struct Finding {
     /// The known name that is most similar to an unknown one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<&'static str>,
-    /// The ended code of a note with the code `code_ended`. Only the message describes it to
-    /// clients.
+    /// The codes that a client can send instead of an ended code, as the target version writes
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<CodeName>,
+    /// The ended code of a note with the code `code_ended`. The message describes it to clients.
     #[serde(skip)]
     pub ended: Option<EndedCode>,
 }
@@ -142,6 +146,7 @@ impl Finding {
             code,
             message,
             nearest: None,
+            candidates: Vec::new(),
             ended: None,
         }
     }

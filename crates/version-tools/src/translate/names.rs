@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use super::cells::{Cell, Gathered, Side, forms, names_of_members, spread, written};
 use super::findings::{Finding, Loss, LossReason, Rename, join};
-use super::{Translator, evaluate};
+use super::{Translator, evaluate, evaluate_record};
 
 /// The position of a record: alone or in a nested list, in a request or in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,17 +90,13 @@ fn each<R: TranslatedRecord>(
         };
         let at = format!("{at}[{index}]");
         let translated = Value::Object(translate_keys::<R>(translator, record, position, &at));
-        // The nested records of a request are evaluated together with the trainee.
-        if let (Direction::Reply, Some(context)) = (position.direction, translator.context) {
-            let from = translator.from.version;
-            let to = translator.to;
-            let evaluation =
-                evaluate::evaluate::<R>(&translated, position.direction, None, from, to, context);
-            translator
-                .out
-                .add(evaluation.problems, evaluation.notices, &at);
+        match position.direction {
+            // The nested records of a request are evaluated together with the trainee.
+            Direction::Request => translated,
+            Direction::Reply => {
+                evaluate_record::<R>(translator, translated, Direction::Reply, None, &at)
+            }
         }
-        translated
     });
     translated.collect()
 }

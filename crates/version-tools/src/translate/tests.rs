@@ -77,6 +77,7 @@ fn translated(body: &Value, older_first: bool, body_kind: &BodyKind) -> Translat
         TranslationContext {
             today: TODAY,
             lists: Lists::embedded(),
+            choices: &[],
         },
     )
 }
@@ -292,6 +293,7 @@ fn rule_with_added_exception_is_not_reported_for_update() {
         let context = TranslationContext {
             today: TODAY,
             lists: Lists::embedded(),
+            choices: &[],
         };
         let update = json!({"data": {"training_route": "11"}});
         translate(&update.into(), from, to, &BodyKind::default(), context)
@@ -444,6 +446,7 @@ fn repeated_key_is_a_problem_and_its_first_value_counts() {
         let context = TranslationContext {
             today: TODAY,
             lists: Lists::embedded(),
+            choices: &[],
         };
         let body = adapter_kit::read::parse_json(body.as_bytes()).unwrap();
         let kind = BodyKind {
@@ -694,4 +697,13 @@ fn key_around_record_decides_direction() {
         let translation = translate_names(&json!({ key: record }), own, common, &kind);
         assert_eq!(translation.body_kind.direction, Some(direction), "{key}");
     }
+}
+
+#[test]
+fn path_of_nested_field_becomes_json_pointer() {
+    assert_eq!(
+        pointer("degrees_attributes[1].grade"),
+        "/degrees_attributes/1/grade"
+    );
+    assert_eq!(pointer("training_route"), "/training_route");
 }

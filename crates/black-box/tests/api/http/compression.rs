@@ -175,7 +175,7 @@ fn page_files_have_digest_addresses_and_are_cached_forever() {
     addresses.dedup();
     assert_eq!(
         addresses.len(),
-        6,
+        7,
         "the versions share their files: {addresses:#?}"
     );
     for address in addresses {

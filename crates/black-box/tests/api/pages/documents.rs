@@ -341,7 +341,7 @@ fn the_contract_speaks_of_each_version_under_its_own_names() {
         let name = version.inputs.trainee.name_of(renamed).unwrap();
         assert!(
             contract.contains(&format!(
-                "<tr id=\"{name}\"><th scope=\"row\"><code>{name}</code>"
+                "<tr id=\"{name}\"><th scope=\"row\" data-name=\"Field\"><code>{name}</code>"
             )),
             "{name}"
         );
@@ -459,7 +459,7 @@ fn code_list_page_has_every_code_name_and_accepting_version() {
         .is(200);
         for entry in lists.entries(*list) {
             let row = format!(
-                "<tr id=\"{}\"><th scope=\"row\"><code>{}</code></th>",
+                "<tr id=\"{}\"><th scope=\"row\" data-name=\"code\"><code>{}</code></th>",
                 entry.code.to_lowercase(),
                 entry.code
             );

@@ -172,6 +172,67 @@ fn notes_do_not_repeat_a_problem() {
 }
 
 #[test]
+fn chosen_code_replaces_the_ended_code_in_the_translated_body() {
+    let register = Register::start();
+    let page = result(&register, "update", BODY_WITH_ENDED_CODE);
+    let (_, choice) = page
+        .split_once("<select id=\"code-0\" name=\"code:training_route\">")
+        .unwrap();
+    let (choice, _) = choice.split_once("</select>").unwrap();
+    assert!(
+        choice.contains("<option value=\"11\">11 - Primary and Secondary Undergraduate Fee Funded"),
+        "{choice}"
+    );
+    assert!(!choice.contains("value=\"02\"") && !choice.contains("selected"));
+    let (oldest, newest) = oldest_and_newest();
+    let choose = |code: &str| {
+        let form = [
+            ("kind", "update"),
+            ("body", BODY_WITH_ENDED_CODE),
+            ("code:training_route", code),
+        ];
+        let encoded = Serializer::new(String::new()).extend_pairs(form).finish();
+        let page = register
+            .request("POST", &move_page(oldest.label, newest.label))
+            .bytes(encoded)
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .page();
+        page.is(200).text
+    };
+    let page = choose("11");
+    assert!(section(&page, "problems").is_none(), "{page}");
+    assert!(
+        page.contains("&#34;training_route&#34;: &#34;11&#34;"),
+        "{page}"
+    );
+    assert!(page.contains("<option value=\"11\" selected>"), "{page}");
+    let page = choose("no-candidate");
+    assert!(section(&page, "problems").is_some(), "{page}");
+}
+
+#[test]
+fn list_under_its_name_in_replies_has_the_input_to_use() {
+    let register = Register::start();
+    let ignored = |kind: &str| {
+        let page = result(
+            &register,
+            kind,
+            "{\"data\": {\"degrees\": [{\"grade\": \"02\"}]}}",
+        );
+        section(&page, "ignored").unwrap().to_owned()
+    };
+    let created = ignored("create");
+    assert!(created.contains("use degrees_attributes"), "{created}");
+    let updated = ignored("update");
+    assert!(
+        updated.contains("use the endpoints of its records"),
+        "{updated}"
+    );
+    let page = result(&register, "create", "{\"data\": {\"degrees\": []}}");
+    assert!(section(&page, "ignored").is_none(), "{page}");
+}
+
+#[test]
 fn correction_and_remaining_steps_follow_the_problems() {
     let register = Register::start();
     let page = result(&register, "update", BODY_WITH_ENDED_CODE);
@@ -194,7 +255,7 @@ fn correction_and_remaining_steps_follow_the_problems() {
         "{next}"
     );
     assert_eq!(page.matches("id=\"steps\"").count(), 1);
-    assert!(next.contains("Fix the problem above"));
+    assert!(next.contains("Correct the body as described above"));
     assert!(!next.contains("Convert one body of each kind"));
     for anchor in ["convert", "renamed-fields", "stricter-rules", "ended-codes"] {
         assert!(

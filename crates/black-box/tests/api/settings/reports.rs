@@ -185,15 +185,15 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
     assert_eq!(oldest.send("POST", "/trainees", late("Third")).status, 201);
     register.write_record();
     let page = viewer(&register).open("/settings/readiness").is(200).text;
-    let row = |monday: &str, checked: u8, valid: &str| {
+    let row = |monday: &str, checked: u8, accepted: u8, percent: u8| {
         format!(
             "<th scope=\"row\" data-name=\"Week starting\">{monday}</th><td data-name=\"Writes checked\">{checked}</td>\
-             <td data-name=\"{newest} would accept\">{valid}</td>"
+             <td data-name=\"{newest} would accept\"><meter max=\"{checked}\" value=\"{accepted}\" aria-hidden=\"true\"></meter>{accepted} ({percent} %)</td>"
         )
     };
     let rows = [
-        row("5 October 2026", 2, "0 (0 %)"),
-        row("12 October 2026", 2, "1 (50 %)"),
+        row("5 October 2026", 2, 0, 0),
+        row("12 October 2026", 2, 1, 50),
     ];
     let at = rows.map(|row| page.find(&row).unwrap_or_else(|| panic!("{row} in {page}")));
     assert!(at.is_sorted());

@@ -214,7 +214,7 @@ fn whoever_has_several_sessions_sees_them_and_ends_one() {
         two.send("/settings/sessions/2/end", &[])
             .is(303)
             .header("location"),
-        Some("/settings/sign-in")
+        Some("/settings/signed-out")
     );
     two.open("/settings").is(303);
 }

@@ -528,6 +528,7 @@ fn is_accepted(served: &Served, body: &str) -> bool {
     let context = TranslationContext {
         today: date(2026, 10, 5),
         lists: Lists::embedded(),
+        choices: &[],
     };
     let translation = translate(&body, served, served, &kind, context);
     translation.problems.is_empty() && translation.lost.is_empty()
@@ -567,7 +568,7 @@ fn what_is_written_about_versions_is_shown_as_pages() {
         .request("GET", &format!("/docs/versions/migrating-from-{oldest}"))
         .page()
         .is(200);
-    assert!(page.text.contains("<table>") && page.text.contains("How to check"));
+    assert!(page.text.contains("<table class=\"stack\">") && page.text.contains("How to check"));
     // The texts refer to one another as files, and on a page that leads on too.
     let other = register
         .request("GET", &format!("/docs/versions/{newest}.md"))

@@ -140,7 +140,14 @@ fn ended_code_is_translated_with_its_replacement() {
             )
         )
     );
-    assert_eq!(ended.as_object().unwrap().len(), 3, "{ended:#}");
+    let candidates = ended["candidates"].as_array().unwrap();
+    assert_eq!(
+        (candidates.len(), &candidates[0]),
+        (
+            13,
+            &json!({ "code": "03", "name": "School Direct salaried" })
+        )
+    );
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl Translate {
         let context = TranslationContext {
             today,
             lists: Lists::embedded(),
+            choices: &[],
         };
         let mut lost = 0;
         let mut problems = 0;
@@ -172,10 +173,17 @@ fn report(translation: &Translation) -> Vec<String> {
             ),
             None => format!("problem: {}", problem.message),
         });
-    let notices = translation
-        .notices
-        .iter()
-        .map(|notice| format!("notice: {}: {}", notice.path, notice.message));
+    let notices = translation.notices.iter().flat_map(|notice| {
+        let message = format!("notice: {}: {}", notice.path, notice.message);
+        let candidates = notice.candidates.iter();
+        let candidates = candidates.map(|candidate| {
+            format!(
+                "candidate: {}: {} {}",
+                notice.path, candidate.code, candidate.name
+            )
+        });
+        std::iter::once(message).chain(candidates)
+    });
     let mut lines: Vec<String> = renamed.chain(lost).chain(problems).chain(notices).collect();
     if let Some(other) = &translation.otherwise
         && let (Some(first), Some(second)) =
