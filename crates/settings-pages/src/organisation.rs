@@ -8,4 +8,6 @@ pub(crate) mod request_filter;
 pub(crate) mod requests;
 pub(crate) mod runs;
 pub(crate) mod tokens;
+pub(crate) mod trainee_words;
+pub(crate) mod trainees;
 pub(crate) mod usage;

@@ -6,7 +6,9 @@ use trainee_file::Limits;
 use crate::operators::{
     history, imports, organisations, registry_actions, registry_file, registry_queue, versions,
 };
-use crate::organisation::{activity, overview, people, readiness, requests, runs, tokens, usage};
+use crate::organisation::{
+    activity, overview, people, readiness, requests, runs, tokens, trainees, usage,
+};
 use crate::request::context::{Handler, Route};
 use crate::signing_in::openid::{self, Step};
 use crate::signing_in::{sessions, sign_in, sign_in_mail};
@@ -173,6 +175,10 @@ pub static ROUTES: &[Route] = &[
         "/organisations/{ukprn}/people/{id}/remove",
         Handler::OperatorAdmin(people::remove),
     ),
+    get("/trainees", Handler::Uploader(trainees::list)),
+    get("/trainees.csv", Handler::Uploader(trainees::download)),
+    post("/trainees/search", Handler::Uploader(trainees::search)),
+    post("/trainees/view", Handler::Uploader(trainees::show)),
     get("/upload", Handler::Uploader(uploads::list)),
     post_upload("/upload", Handler::Uploader(receiving::accept)),
     get(

@@ -7,6 +7,7 @@ pub mod inspection;
 pub mod migrations;
 pub mod probe;
 pub mod reclaim;
+pub mod register_state;
 pub mod served_addresses;
 pub mod server_lock;
 pub(crate) mod set_up;

@@ -18,6 +18,7 @@ mod runs;
 mod signing_in;
 mod signing_in_by_mail;
 mod token_lifecycle;
+mod trainees;
 mod upload_and_sync;
 mod upload_keys;
 mod upload_repairs;

@@ -1,10 +1,16 @@
 //! Management of organisations by operators: adding, renaming, closing and reopening. Tokens and
 //! users of an organisation are managed on the pages of the organisation.
 
+use std::collections::HashMap;
+
+use adapter_kit::{Endpoint, Versions};
 use askama::Template;
+use chrono::TimeDelta;
 use storage::accounts::providers::ProviderRecord;
 use storage::accounts::users::{MAX_ORGANISATION_NAME_CHARS, OrganisationSummary, SignedIn};
 use storage::error::{Refusal, StorageError};
+use storage::maintenance::register_state::{LastBackup, RegisterState};
+use storage::observations::totals::TotalKind;
 use storage::session::Session;
 
 use crate::request::context::{AdminContext, OperatorContext};
@@ -12,11 +18,27 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 
+/// The number of days whose writes are counted.
+const WRITES_DAYS: i64 = 7;
+
 #[derive(Template)]
 #[template(path = "settings/organisations.html")]
 struct Organisations {
     frame: Frame,
+    state: RegisterState,
+    sends_mail: bool,
+    /// The writes of the last days by version, newest version first.
+    writes: Vec<VersionWrites>,
+    days: i64,
     organisations: Vec<OrganisationSummary>,
+}
+
+/// The writes in a version.
+struct VersionWrites {
+    label: String,
+    writes: i64,
+    /// The share of all writes, in percent.
+    percent: i64,
 }
 
 #[derive(Template)]
@@ -62,8 +84,40 @@ pub(crate) fn show_all(
     let frame = Frame::new(request, signed_in, SettingsSection::Overview);
     Reply::page(&Organisations {
         frame,
+        state: session.register_state()?,
+        sends_mail: request.sends_mail,
+        writes: load_writes(session, request.versions)?,
+        days: WRITES_DAYS,
         organisations: session.organisation_summaries()?,
     })
+}
+
+/// Counts the accepted and refused writes of the last days for each served version.
+fn load_writes(
+    session: &mut Session<'_>,
+    versions: &Versions,
+) -> Result<Vec<VersionWrites>, StorageError> {
+    let mut counts: HashMap<String, i64> = HashMap::new();
+    let since = session.now().date_naive() - TimeDelta::days(WRITES_DAYS - 1);
+    session.totals_since(since, |total| {
+        let endpoint = Endpoint::ALL
+            .iter()
+            .find(|known| known.name() == total.endpoint);
+        if total.kind == TotalKind::Request && endpoint.is_some_and(|known| known.row().writes()) {
+            *counts.entry(total.version).or_default() += total.requests;
+        }
+    })?;
+    let all: i64 = counts.values().sum();
+    let labels = versions.iter().rev().map(|served| served.label.clone());
+    let writes = labels.map(|label| {
+        let writes = counts.get(&label).copied().unwrap_or_default();
+        VersionWrites {
+            label,
+            writes,
+            percent: (writes * 100).checked_div(all).unwrap_or_default(),
+        }
+    });
+    Ok(writes.collect())
 }
 
 /// Shows the form for a new organisation.

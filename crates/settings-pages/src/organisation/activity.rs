@@ -74,6 +74,7 @@ pub(crate) fn words(kind: ActivityKind) -> &'static str {
         ActivityKind::OrganisationReopened => "reopened an organisation",
         ActivityKind::RegistryActed => "performed a registry action",
         ActivityKind::HistoryViewed => "viewed the history of a trainee",
+        ActivityKind::TraineeViewed => "viewed a trainee",
         ActivityKind::FileImported => "imported a file",
         ActivityKind::RecordKeyLoggingChanged => "switched the storage of record keys",
     }

@@ -1,15 +1,17 @@
 //! The first page: an overview of the organisation, or all organisations for an operator.
 
 use askama::Template;
+use chrono::{Days, NaiveTime};
 use http_kit::paths;
 use storage::accounts::tokens::{EXPIRES_SOON_DAYS, TokenRecord};
 use storage::accounts::users::SignedIn;
 use storage::base::cause::Cause;
 use storage::base::token::TokenStatus;
-use storage::error::StorageError;
+use storage::error::{Refusal, StorageError};
 use storage::session::Session;
 
 use crate::operators::organisations;
+use crate::organisation::request_filter;
 use crate::organisation::runs::RunLine;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
@@ -20,6 +22,12 @@ struct Overview {
     frame: Frame,
     name: String,
     ukprn: String,
+    /// The number of trainees without a TRN.
+    waiting_for_trn: i64,
+    /// The number of requests that were refused yesterday or today.
+    refused: i64,
+    /// The address of the list of these requests.
+    refused_requests: String,
     /// Whether the organisation has a valid token.
     has_token: bool,
     /// The tokens that expire soon.
@@ -49,12 +57,17 @@ pub(crate) fn show(
     let has_token = tokens
         .iter()
         .any(|token| token.status == TokenStatus::Active);
-    let cause = Cause::new("settings");
-    let last_run = match session.open_provider(&organisation.ukprn, cause)? {
-        Some(mut own) => own.runs(None, 1)?.runs.into_iter().next(),
-        None => None,
-    };
     let now = session.now();
+    let yesterday = now.date_naive() - Days::new(1);
+    let cause = Cause::new("settings");
+    let own = session.open_provider(&organisation.ukprn, cause)?;
+    let mut own = own.ok_or(Refusal::UnknownProvider)?;
+    let last_run = own.runs(None, 1)?.runs.into_iter().next();
+    let waiting_for_trn = own.count_waiting_for_trn()?;
+    let refused = own.count_refused(yesterday.and_time(NaiveTime::MIN).and_utc())?;
+    let from = yesterday.to_string();
+    let refused_requests =
+        request_filter::address([("outcome", "refused"), ("from", from.as_str())]);
     tokens.retain(|token| token.expires_within(EXPIRES_SOON_DAYS, now));
     let versions = request.versions.iter().rev().map(|served| {
         let label = served.version.label;
@@ -70,6 +83,9 @@ pub(crate) fn show(
         frame,
         name,
         ukprn,
+        waiting_for_trn,
+        refused,
+        refused_requests,
         has_token,
         tokens,
         versions: versions.collect(),

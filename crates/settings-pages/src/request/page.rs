@@ -43,6 +43,7 @@ pub(crate) enum SettingsSection {
     Usage,
     Readiness,
     People,
+    Trainees,
     Upload,
     Registry,
     History,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use adapter_kit::Versions;
+use domain::Lists;
 use http_kit::requests::request_id::RequestId;
 use storage::accounts::users::{Origin, SecretDigest};
 use storage::base::token::Environment;
@@ -45,6 +46,8 @@ impl BrowserCookie {
 pub(crate) struct PageRequest {
     pub(crate) environment: Environment,
     pub(crate) versions: &'static Versions,
+    /// The code lists of the register.
+    pub(crate) lists: &'static Lists,
     /// Whether this server logs requests.
     pub(crate) logs_requests: bool,
     /// Whether this server checks writes against the newest version.

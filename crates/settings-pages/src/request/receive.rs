@@ -184,6 +184,7 @@ async fn receive(
     Ok(PageRequest {
         environment: state.environment,
         versions: state.versions,
+        lists: state.lists,
         logs_requests: state.recorder.records_requests(),
         tries_writes: state.recorder.checks_writes(),
         id: request

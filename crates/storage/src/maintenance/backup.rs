@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use database::catalog;
+use database::clock::Clock;
 use database::connection::{Connections, DatabaseConnection};
 use diesel::sql_types::Text;
 use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
@@ -28,6 +29,7 @@ use crate::error::{DatabaseError, StorageError};
 use crate::maintenance::copy::tables;
 use crate::maintenance::environment;
 use crate::maintenance::migrations::{MIGRATIONS_TABLE, refuse_unknown};
+use crate::maintenance::register_state::record_backup;
 
 /// The suffixes of the files that SQLite keeps beside a database.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -178,7 +180,14 @@ pub fn back_up(
     let mut connection = connections.establish_existing()?;
     require_register(&mut connection, database)?;
     environment::require_same(environment::recorded(&mut connection)?, requested)?;
-    write(&mut connection, to, &target, replace).map_err(|error| error.with_folder(&target))
+    let bytes =
+        write(&mut connection, to, &target, replace).map_err(|error| error.with_folder(&target))?;
+    // The backup is complete. A register that cannot be written, or has an older schema, only does
+    // not show its time.
+    if let Err(error) = record_backup(&mut connection, Clock::system().now()) {
+        log::warn!("time of the backup not recorded: {error}");
+    }
+    Ok(bytes)
 }
 
 /// Writes the backup to its target. `shown` is its name in messages.

@@ -31,6 +31,7 @@ mod listing;
 mod provider_keys;
 mod registry;
 mod schools;
+mod searching;
 
 pub use all_visible::VisibleTrainees;
 pub use batches::BatchEntry;
@@ -93,7 +94,7 @@ fn corrupt(key: i64) -> StorageError {
 
 /// The trainees of a provider that are visible to it.
 #[diesel::dsl::auto_type(no_type_alias)]
-fn visible(provider_id: i64) -> _ {
+pub(crate) fn visible(provider_id: i64) -> _ {
     trainees::provider_id.eq(provider_id).and(is_visible())
 }
 

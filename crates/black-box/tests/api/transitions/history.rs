@@ -158,7 +158,13 @@ fn an_entry_says_when_by_whom_and_through_what() {
         let changes: Vec<_> = entry
             .fields
             .iter()
-            .map(|field| (&*field.path, field.before(), field.after()))
+            .map(|field| {
+                (
+                    &*field.path,
+                    field.before().to_string(),
+                    field.after().to_string(),
+                )
+            })
             .collect();
         assert_eq!(
             changes[0],

@@ -71,7 +71,7 @@ fn changes(register: &Register, id: &str, field: &str) -> usize {
         .unwrap();
     let fields = history.entries.iter().flat_map(|entry| &entry.fields);
     fields
-        .filter(|change| change.path == field && change.before() == "null")
+        .filter(|change| change.path == field && change.before().is_null())
         .count()
 }
 

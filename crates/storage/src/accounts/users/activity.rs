@@ -49,8 +49,10 @@ pub enum ActivityKind {
     OrganisationReopened,
     /// A registry action was performed on a trainee.
     RegistryActed,
-    /// The history of a trainee was viewed.
+    /// The history of a trainee was viewed by an operator.
     HistoryViewed,
+    /// A trainee was viewed by a user of its organisation.
+    TraineeViewed,
     /// A file was imported.
     FileImported,
     /// The storage of record keys was switched on or off.
@@ -58,7 +60,7 @@ pub enum ActivityKind {
 }
 
 impl ActivityKind {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::TokenIssued,
         Self::TokenRotated,
         Self::TokenRevoked,
@@ -75,6 +77,7 @@ impl ActivityKind {
         Self::OrganisationReopened,
         Self::RegistryActed,
         Self::HistoryViewed,
+        Self::TraineeViewed,
         Self::FileImported,
         Self::RecordKeyLoggingChanged,
     ];
@@ -99,6 +102,7 @@ impl ActivityKind {
             Self::OrganisationReopened => "organisation_reopened",
             Self::RegistryActed => "registry_acted",
             Self::HistoryViewed => "history_viewed",
+            Self::TraineeViewed => "trainee_viewed",
             Self::FileImported => "file_imported",
             Self::RecordKeyLoggingChanged => "record_key_logging_changed",
         }

@@ -1,4 +1,5 @@
-//! Actions of operators on trainees in the activity log: registry actions, and viewing a history.
+//! Actions on trainees in the activity log: registry actions and viewing a history by operators, and
+//! viewing a trainee by users of its organisation.
 //!
 //! Entries contain the identifiers of trainees and no other data of them.
 
@@ -6,9 +7,11 @@ use database::connection::with_inner;
 use diesel::prelude::*;
 
 use super::organisations::require_operator;
-use super::{ActivityKind, Actor, Subject};
+use super::{ActivityKind, Actor, Origin, Subject};
+use crate::accounts::uploads::Uploader;
 use crate::error::StorageError;
 use crate::records::history::TraineeHistory;
+use crate::records::trainees::visible;
 use crate::schema::trainees;
 use crate::session::Session;
 
@@ -47,6 +50,38 @@ impl Session<'_> {
         };
         self.record_trainee(by, trainee_id, ActivityKind::HistoryViewed, "")?;
         Ok(Some(history))
+    }
+
+    /// A trainee of the user's organisation, with up to `most` latest entries of its history. Logs
+    /// that the user viewed it. `None`, and no log entry, if the organisation has no such trainee.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::CorruptRow`] if an entry contains an invalid value.
+    pub fn view_trainee(
+        &mut self,
+        by: Uploader,
+        origin: Origin<'_>,
+        trainee_id: &str,
+        most: i64,
+    ) -> Result<Option<TraineeHistory>, StorageError> {
+        let provider_id = by.provider_id();
+        let own = trainees::table
+            .filter(trainees::trainee_id.eq(trainee_id))
+            .filter(visible(provider_id));
+        let is_own = diesel::select(diesel::dsl::exists(own));
+        if !is_own.get_result::<bool>(self.connection)? {
+            return Ok(None);
+        }
+        let viewed = self.latest_history_of(trainee_id, most)?;
+        self.record_activity(
+            Actor::user(by.user_id(), Some(provider_id), origin),
+            Some(provider_id),
+            ActivityKind::TraineeViewed,
+            Subject::Trainee(trainee_id),
+            "",
+        )?;
+        Ok(viewed)
     }
 
     /// Logs an action of an operator on a trainee. Fails for a user of an organisation.
@@ -101,7 +136,7 @@ mod tests {
                 session.view_history(Actor::operator("o"), "trainee", most)
             };
             let history = register.write(view).unwrap().unwrap();
-            let last = |entry: &Entry| entry.fields.last().unwrap().after();
+            let last = |entry: &Entry| entry.fields.last().unwrap().after().to_string();
             (
                 history.entries.iter().map(last).collect::<Vec<_>>(),
                 history.left_out,

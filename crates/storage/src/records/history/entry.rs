@@ -67,20 +67,26 @@ pub struct FieldEntry {
 }
 
 impl FieldEntry {
-    /// The value before, as JSON.
+    /// The value before.
     #[must_use]
-    pub fn before(&self) -> String {
-        self.before.to_string()
+    pub const fn before(&self) -> &Json {
+        &self.before
     }
 
-    /// The value after, as JSON.
+    /// The value after.
     #[must_use]
-    pub fn after(&self) -> String {
-        self.after.to_string()
+    pub const fn after(&self) -> &Json {
+        &self.after
     }
 }
 
 impl TraineeHistory {
+    /// The present record. Empty if the trainee was erased.
+    #[must_use]
+    pub const fn record(&self) -> &Trainee {
+        &self.record
+    }
+
     /// The values that may identify the person, from the record and from the stored entries. In
     /// lower case, with names split into their parts.
     #[must_use]
