@@ -58,8 +58,12 @@ pub(crate) struct FileOptions {
     connection: ConnectionOptions,
     #[command(flatten)]
     place: PlaceOptions,
-    /// File of comma-separated values whose columns are the fields of the version
+    /// CSV file, Excel workbook or OpenDocument spreadsheet whose columns are the fields of the
+    /// version
     pub(crate) file: PathBuf,
+    /// Sheet of the workbook; without this option the first one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
     /// Column that finds the trainee of a row without a trainee_id
     #[arg(long = "match", value_name = "COLUMN", default_value = "provider_trainee_id", value_parser = column_name)]
     pub(crate) match_column: String,

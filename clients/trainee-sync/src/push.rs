@@ -103,7 +103,7 @@ pub(crate) fn push(connection: &mut Connection, options: &FileOptions) -> Result
 /// Brings the copy up to date, and compares the file with it.
 pub(crate) fn prepare(connection: &mut Connection, options: &FileOptions) -> Result<Plan> {
     require_other_file(connection, &options.file)?;
-    let mut table = read_table(&options.file)?;
+    let mut table = read_table(&options.file, options.sheet.as_deref())?;
     warn_of_missing_cells(&table);
     let register = connection.register();
     let mut fields = register.input_fields()?;

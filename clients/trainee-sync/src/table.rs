@@ -9,10 +9,10 @@ use trainee_file::{Column, Limits, Names, Table, TraineeRow, find_repeated_colum
 
 /// Reads a whole file, so that later changes of it do not affect the run. The headings are in lower
 /// case.
-pub(crate) fn read_table(path: &Path) -> Result<Table> {
+pub(crate) fn read_table(path: &Path, sheet: Option<&str>) -> Result<Table> {
     let unreadable = || format!("{} cannot be read", path.display());
     let bytes = fs::read(path).with_context(unreadable)?;
-    let mut table = Table::read_within(&bytes, &Limits::NONE).with_context(unreadable)?;
+    let mut table = Table::read_sheet(&bytes, sheet, &Limits::NONE).with_context(unreadable)?;
     for heading in &mut table.header {
         heading.make_ascii_lowercase();
     }
@@ -100,7 +100,7 @@ mod tests {
     fn table(text: &[u8]) -> Result<Table> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        read_table(file.path())
+        read_table(file.path(), None)
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub(crate) struct TranslateOptions {
     connection: ConnectionOptions,
     /// File whose columns are the fields of --version
     file: PathBuf,
+    /// Sheet of the workbook; without this option the first one
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
     /// Version to translate to, such as v2026.1
     #[arg(long, value_name = "LABEL")]
     to: String,
@@ -62,7 +65,7 @@ struct Body {
 pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
     let (register, version) = options.connection.resolve(None)?;
     require_label(&options.to)?;
-    let table = read_table(&options.file)?;
+    let table = read_table(&options.file, options.sheet.as_deref())?;
     warn_of_missing_cells(&table);
     let progress = Progress::new();
     let client = options.connection.client(register, None, true, &progress)?;
@@ -326,7 +329,7 @@ mod tests {
     fn bodies(text: &str) -> Vec<Body> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let table = read_table(file.path()).unwrap();
+        let table = read_table(file.path(), None).unwrap();
         table
             .rows
             .iter()

@@ -39,6 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("label label -");
     write(&folder.join("csv"), files())?;
     println!("csv csv -");
+    write(&folder.join("workbook"), workbook_parts())?;
+    println!("workbook workbook -");
     fs::write(folder.join("dictionary"), dictionary(&words))?;
     Ok(())
 }
@@ -97,6 +99,20 @@ fn files() -> Vec<Vec<u8>> {
     let files = (0..).zip(headers.iter().zip(rows));
     files
         .map(|(kind, (header, rows))| [&[kind], header.join(",").as_bytes(), b"\n", rows].concat())
+        .collect()
+}
+
+/// A part of a workbook of each kind, behind the byte that chooses it.
+fn workbook_parts() -> Vec<Vec<u8>> {
+    let parts = [
+        "<worksheet><sheetData><row r=\"1\"><c r=\"A1\" s=\"1\" t=\"str\"><f>B1</f><v>a</v></c></row></sheetData></worksheet>",
+        "<sst uniqueCount=\"1\"><si><t>a&amp;</t></si></sst>",
+        "<styleSheet><cellXfs><xf numFmtId=\"14\"/></cellXfs></styleSheet>",
+        "<table name=\"A\"><table-row number-rows-repeated=\"2\"><table-cell number-columns-repeated=\"2\" value-type=\"string\"><p>a<s c=\"2\"/></p></table-cell></table-row></table>",
+    ];
+    (0..)
+        .zip(parts)
+        .map(|(kind, part): (u8, &str)| [&[kind], part.as_bytes()].concat())
         .collect()
 }
 

@@ -122,7 +122,8 @@ impl<'a> FileRows<'a> {
             match result {
                 ReadFieldResult::Field { record_end } => {
                     let cell = self.cell.get(..length).unwrap_or_default();
-                    return Ok(Some((trim_cell(cell), record_end)));
+                    let cell = String::from_utf8_lossy(cell);
+                    return Ok(Some((trim_cell(&cell), record_end)));
                 }
                 ReadFieldResult::OutputFull => self.cell.resize(self.cell.len() * 2, 0),
                 ReadFieldResult::InputEmpty if rest.is_empty() && length > 0 => {
@@ -157,9 +158,8 @@ fn count_first_row(text: &str, separator: (u8, &'static str), limits: &Limits) -
 
 /// The text of a cell without surrounding white space and without an added apostrophe. Invisible
 /// text is blank.
-fn trim_cell(cell: &[u8]) -> String {
-    let text = String::from_utf8_lossy(cell);
-    if is_blank(&text) {
+pub(crate) fn trim_cell(text: &str) -> String {
+    if is_blank(text) {
         return String::new();
     }
     let text = text.trim();

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::headings::{HEADINGS, IGNORED_HEADINGS};
+use crate::headings::{FIELDS, IGNORED_HEADINGS, bare_key};
 
 /// The identifier of a trainee.
 pub const TRAINEE_ID: &str = "trainee_id";
@@ -28,6 +28,8 @@ pub struct List {
     pub id: &'static str,
     /// The name of one record, in headings such as `Placement 1 URN`.
     pub one: &'static str,
+    /// The name of one record to show.
+    pub label: &'static str,
 }
 
 /// The lists of records within a trainee.
@@ -36,11 +38,13 @@ pub const LISTS: [List; 2] = [
         name: "placements",
         id: "placement_id",
         one: "placement",
+        label: "Placement",
     },
     List {
         name: "degrees",
         id: "degree_id",
         one: "degree",
+        label: "Degree",
     },
 ];
 
@@ -65,6 +69,47 @@ pub enum Column {
     },
     /// A field that the register sets, or a column to leave out.
     Ignored,
+}
+
+impl Column {
+    /// Returns the name of a column to show to persons, such as `Date of birth`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::TraineeId => "Trainee ID of the register".to_owned(),
+            Self::UpdatedAt => "Last change".to_owned(),
+            Self::Ignored => "Left out".to_owned(),
+            Self::Field(field) => field_label(None, field),
+            Self::Nested {
+                list,
+                number,
+                field,
+            } => format!(
+                "{} {number}: {}",
+                list.label,
+                field_label(Some(*list), field)
+            ),
+        }
+    }
+}
+
+/// The label of a field. A field without everyday names is shown by its name.
+fn field_label(list: Option<List>, field: &str) -> String {
+    let known = FIELDS
+        .iter()
+        .find(|known| split_name(known.name) == (list, field));
+    known.map_or_else(|| field.replace('_', " "), |known| known.label.to_owned())
+}
+
+/// Returns the list of a nested record, and the field; no list for a field of the trainee.
+fn split_name(name: &str) -> (Option<List>, &str) {
+    for list in LISTS {
+        let field = name.strip_prefix(list.name);
+        if let Some(field) = field.and_then(|rest| rest.strip_prefix('.')) {
+            return (Some(list), field);
+        }
+    }
+    (None, name)
 }
 
 impl fmt::Display for Column {
@@ -147,16 +192,40 @@ impl Names {
             .map_or(&[], |names| &names.fields)
     }
 
-    /// Returns the column of a heading; `None` if no field has this name. A heading is the name of
-    /// a column, of a field, or in the sector's template, in any case, with spaces, underscores or
-    /// neither.
+    /// Returns the column of a heading; `None` if no field has this name, or several have it. A
+    /// heading is the name of a column, of a field, or an everyday name, in any case, with spaces,
+    /// underscores or neither.
     #[must_use]
     pub fn recognise(&self, heading: &str) -> Option<Column> {
-        let key = heading_key(heading);
-        self.named(&key).or_else(|| {
-            let (_, name) = HEADINGS.iter().find(|(known, _)| *known == key)?;
-            self.named(&heading_key(name))
-        })
+        let mut columns = self.find_columns(heading).into_iter();
+        columns.next().filter(|_| columns.len() == 0)
+    }
+
+    /// Returns the columns that a heading can name. Everyday names are only used if the heading is
+    /// not the name of a field.
+    pub(crate) fn find_columns(&self, heading: &str) -> Vec<Column> {
+        if let Some(column) = self.named(&heading_key(heading)) {
+            return vec![column];
+        }
+        let key = bare_key(heading);
+        let (list, number, rest) = nested_heading(&key)
+            .map_or((None, 1, ""), |nested| (Some(nested.0), nested.1, nested.2));
+        let mut columns = Vec::new();
+        for known in FIELDS {
+            let (known_list, field) = split_name(known.name);
+            // A degree can have further headings such as `Degree 2 university`.
+            let is_of_record = known_list.is_some() && known_list == list && known.has(rest);
+            if !is_of_record && !known.has(&key) {
+                continue;
+            }
+            let number = if is_of_record { number } else { 1 };
+            let name = match known_list {
+                Some(list) => format!("{}.{number}.{field}", list.name),
+                None => field.to_owned(),
+            };
+            columns.extend(self.named(&heading_key(&name)));
+        }
+        columns
     }
 
     /// The column of a [`heading_key`].
@@ -209,15 +278,27 @@ pub fn nested_name(name: &str) -> Option<(List, usize, &str)> {
     Some((list, number, parts.next()?))
 }
 
-/// Like [`nested_name`], for the keys of headings such as `Placement 1 URN` and `Degree Subject`.
+/// Like [`nested_name`], for the keys of headings such as `Placement 1 URN`, `First placement URN`
+/// and `Degree Subject`.
 fn nested_heading(key: &str) -> Option<(List, usize, &str)> {
-    let (list, rest) = LISTS
-        .into_iter()
-        .find_map(|list| Some((list, key.strip_prefix(list.one)?)))?;
+    for (ordinal, number) in [("first", 1), ("second", 2), ("third", 3)] {
+        let rest = key.strip_prefix(ordinal);
+        if let Some((list, field)) = rest.and_then(strip_record) {
+            return Some((list, number, field));
+        }
+    }
+    let (list, rest) = strip_record(key)?;
     let field = rest.trim_start_matches(|character: char| character.is_ascii_digit());
     let number = rest.strip_suffix(field).filter(|number| !number.is_empty());
     // A heading without a number is about the first record.
     Some((list, number.map_or(Some(1), parse_number)?, field))
+}
+
+/// Removes the name of a nested record from the beginning of a key.
+fn strip_record(key: &str) -> Option<(List, &str)> {
+    LISTS
+        .into_iter()
+        .find_map(|list| Some((list, key.strip_prefix(list.one)?)))
 }
 
 /// The number of a nested record in its row, from 1; `None` for other texts.

@@ -1,5 +1,10 @@
 //! Faults of files, and the limits of a file.
 
+use crate::workbook_fault::WorkbookFault;
+
+/// How many times the size of a file a workbook can have when it is unpacked.
+const UNPACKED_SIZE: usize = 5;
+
 /// The limits of a file. All are inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -28,6 +33,20 @@ impl Limits {
         columns: usize::MAX,
         cell_bytes: usize::MAX,
     };
+
+    /// The bytes of all parts of a workbook when they are unpacked.
+    pub(crate) fn unpacked_bytes(&self) -> usize {
+        self.bytes.saturating_mul(UNPACKED_SIZE)
+    }
+
+    /// Fails if a file has too many bytes.
+    pub(crate) fn check_size(&self, file: &[u8]) -> Result<(), FileFault> {
+        let limit = self.bytes;
+        if file.len() > limit {
+            return Err(FileFault::TooLarge { limit });
+        }
+        Ok(())
+    }
 }
 
 /// The reason that a file cannot be read. `Display` is one sentence for the person who chose the
@@ -80,6 +99,9 @@ pub enum FileFault {
     /// The column has values, but no heading.
     #[error("Column {0} has no heading; write a name in the first row.")]
     BlankHeading(usize),
+    /// The heading of the column has more characters than the limit.
+    #[error("The heading of column {0} has more than {1} characters; write a short name.")]
+    HeadingTooLong(usize, usize),
     /// Two columns have the same heading.
     #[error("Two columns are called {0:?}; each needs a unique name in the first row.")]
     RepeatedHeading(String),
@@ -98,4 +120,7 @@ pub enum FileFault {
         /// The name of the separator in the plural.
         separator: &'static str,
     },
+    /// The file is a workbook that cannot be read.
+    #[error(transparent)]
+    Workbook(#[from] WorkbookFault),
 }

@@ -5,7 +5,7 @@
 //! columns that exist in one order only, or by the person.
 
 mod code_names;
-mod dates;
+pub(crate) mod dates;
 mod formulas;
 mod numbers;
 

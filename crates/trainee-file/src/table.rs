@@ -6,6 +6,10 @@ use crate::apostrophe::APOSTROPHE;
 use crate::cells::{FileRows, Row};
 use crate::fault::{FileFault, Limits};
 use crate::text::decode_text;
+use crate::workbook;
+
+/// The maximum number of characters of a heading.
+const MAX_HEADING_CHARS: usize = 200;
 
 /// A file of trainees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +23,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads a file within [`Limits::UPLOAD`].
+    /// Reads a file within [`Limits::UPLOAD`]: CSV, or the first sheet of a workbook.
     ///
     /// # Errors
     ///
@@ -34,30 +38,56 @@ impl Table {
     ///
     /// [`FileFault`], whose `Display` is one sentence for the person who chose the file.
     pub fn read_within(bytes: &[u8], limits: &Limits) -> Result<Self, FileFault> {
-        if bytes.len() > limits.bytes {
-            let limit = limits.bytes;
-            return Err(FileFault::TooLarge { limit });
+        Self::read_sheet(bytes, None, limits)
+    }
+
+    /// Like [`Table::read_within`], for one of the [`sheet_names`](crate::sheet_names) of a
+    /// workbook. `None` is the first one. A CSV file has no sheets, and is read whole.
+    ///
+    /// # Errors
+    ///
+    /// [`FileFault`], whose `Display` is one sentence for the person who chose the file.
+    pub fn read_sheet(
+        bytes: &[u8],
+        sheet: Option<&str>,
+        limits: &Limits,
+    ) -> Result<Self, FileFault> {
+        limits.check_size(bytes)?;
+        if workbook::is_workbook(bytes)? {
+            let mut rows = workbook::read_rows(bytes, sheet, limits)?.into_iter();
+            // The rows of a sheet have equal lengths, so no fault names the separator.
+            return Self::from_rows(|| Ok(rows.next()), "", limits);
         }
         let text = decode_text(bytes)?;
-        let mut cells = FileRows::new(&text, limits);
-        let first = cells.next_row()?.ok_or(FileFault::Empty)?;
+        let mut rows = FileRows::new(&text, limits);
+        let separator = rows.separator;
+        Self::from_rows(|| rows.next_row(), separator, limits)
+    }
+
+    /// Collects the rows of a file. The first one has the headings.
+    fn from_rows(
+        mut next_row: impl FnMut() -> Result<Option<Row>, FileFault>,
+        separator: &'static str,
+        limits: &Limits,
+    ) -> Result<Self, FileFault> {
+        let first = next_row()?.ok_or(FileFault::Empty)?;
         let mut table = Self {
             header: first.cells.into_iter().map(remove_mark).collect(),
             rows: Vec::new(),
             short_rows: Vec::new(),
         };
+        table.require_short_headings()?;
         let named = table.header.iter().rposition(|name| !name.is_empty());
         let needed = named.map_or(0, |last| last + 1);
-        while let Some(row) = cells.next_row()? {
+        while let Some(row) = next_row()? {
             if table.rows.len() == limits.rows {
                 return Err(FileFault::TooManyRows(limits.rows));
             }
             if row.cells.len() < needed {
                 table.short_rows.push(row.line);
             }
-            table
-                .rows
-                .push(fit_row(row, table.header.len(), cells.separator)?);
+            let row = fit_row(row, table.header.len(), separator)?;
+            table.rows.push(row);
         }
         table.remove_blank_columns()?;
         table.require_unique_headings()?;
@@ -89,6 +119,15 @@ impl Table {
             }
         }
         Ok(())
+    }
+
+    /// Fails if a heading is too long to be shown.
+    fn require_short_headings(&self) -> Result<(), FileFault> {
+        let is_long = |heading: &String| heading.chars().nth(MAX_HEADING_CHARS).is_some();
+        match self.header.iter().position(is_long) {
+            Some(at) => Err(FileFault::HeadingTooLong(at + 1, MAX_HEADING_CHARS)),
+            None => Ok(()),
+        }
     }
 
     /// Fails if two headings are equal, ignoring case.

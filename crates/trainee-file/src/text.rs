@@ -91,7 +91,7 @@ fn has_lines_of_mac_os(content: &[u8]) -> bool {
 
 /// Whether a character cannot be part of text: a control character, or one that replaces invalid
 /// bytes.
-fn is_no_text(character: char) -> bool {
+pub(crate) fn is_no_text(character: char) -> bool {
     character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
         || character == '\u{fffd}'
 }

@@ -6,6 +6,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+#[path = "any_bytes/workbook.rs"]
+mod workbook;
+
 use std::collections::BTreeSet;
 
 use chrono::NaiveDate;
@@ -96,6 +99,61 @@ const SMALL: Limits = Limits {
     cell_bytes: 20,
 };
 
+/// The kinds of parts of workbooks, with their beginnings, ends and pieces.
+#[rustfmt::skip]
+const WORKBOOK_PARTS: &[(u8, &str, &str, &[&str])] = &[
+    (0, "<worksheet><sheetData>", "</sheetData></worksheet>", &[
+        "<row><c t=\"inlineStr\"><is><t>a</t></is></c><c t=\"str\"><v>b</v></c></row>",
+        "<row><c s=\"1\"><v>-1</v></c><c t=\"e\"><v>#N/A</v></c></row>",
+        "<row><c/><c/></row>",
+        "<row><c r=\"B7\"><v>2</v></c><c r=\"A7\" t=\"b\"><v>1</v></c></row>",
+        "<row><c><v>1e300</v></c></row>",
+        "<row><c r=\"ZZZZZZZZ9\"><f>A1</f></c></row>",
+        "<row r=\"4294967296\"><c><v>1</v></c></row>",
+    ]),
+    (1, "<sst>", "</sst>", &["<si><t>a&amp;</t></si>", "<si><t>&#1;</t></si>", "<si/>"]),
+    (2, "<styleSheet><cellXfs>", "</cellXfs></styleSheet>", &[
+        "<xf numFmtId=\"0\"/>", "<xf numFmtId=\"14\"/>", "<xf numFmtId=\"x\" fontId=\"9\"/>",
+    ]),
+    (3, "<a><table:table table:name=\"A\">", "</table:table></a>", &[
+        "<table-row><table-cell value-type=\"float\" value=\"1\"/></table-row>",
+        "<table-row><table-cell value-type=\"string\" number-columns-repeated=\"2\"><p>a</p><p><s c=\"3\"/>b</p></table-cell></table-row>",
+        "<table-row number-rows-repeated=\"18446744073709551615\"/>",
+        "<table-row number-rows-repeated=\"9\"><table-cell number-columns-repeated=\"9\" value-type=\"date\" date-value=\"2\"/></table-row>",
+        "<table-row-group><table-row><covered-table-cell/></table-row></table-row-group>",
+        "<table-row><table-cell formula=\"A1\"/></table-row>",
+    ]),
+];
+/// Pieces that no part has.
+const FAULTY_PIECES: &[&str] = &[
+    "<!DOCTYPE x>",
+    "<!--",
+    "&",
+    "\u{1}",
+    "<row>",
+    "</table-row>",
+];
+
+/// A part of a workbook, after the byte of its kind.
+fn workbook_part() -> impl Strategy<Value = Vec<u8>> {
+    let parts = prop::sample::select(WORKBOOK_PARTS);
+    parts.prop_flat_map(|(kind, start, end, pieces)| {
+        let piece = prop_oneof![
+            20 => prop::sample::select(pieces),
+            1 => prop::sample::select(FAULTY_PIECES),
+        ];
+        prop::collection::vec(piece, 0..6).prop_map(move |pieces| {
+            [
+                &[kind],
+                start.as_bytes(),
+                pieces.concat().as_bytes(),
+                end.as_bytes(),
+            ]
+            .concat()
+        })
+    })
+}
+
 /// No file of failures: it would be written into the sources.
 fn config() -> ProptestConfig {
     ProptestConfig {
@@ -119,6 +177,11 @@ proptest! {
     ) {
         walk(text.as_bytes(), &SMALL);
         walk(text.as_bytes(), &Limits::UPLOAD);
+    }
+
+    #[test]
+    fn any_part_of_a_workbook_is_read_or_refused(part in workbook_part()) {
+        workbook::holds(&part);
     }
 
     #[test]

@@ -94,3 +94,34 @@ pub(crate) fn read(names: &Names, written: &str) -> Vec<Option<Column>> {
         .map(|name| names.recognise(&name?))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use trainee_file::named_fields;
+
+    use super::*;
+
+    #[test]
+    fn everyday_names_are_those_of_fields_in_the_newest_version() {
+        let names = names(versions::all());
+        for name in named_fields() {
+            let column = match name.split_once('.') {
+                Some((list, field)) => format!("{list}.1.{field}"),
+                None => name.to_owned(),
+            };
+            let found = names.recognise(&column).map(|found| found.to_string());
+            assert_eq!(found.as_deref(), Some(column.as_str()));
+        }
+    }
+
+    #[test]
+    fn label_of_each_offered_column_is_its_heading() {
+        let names = names(versions::all());
+        for name in offered(&names) {
+            let column = names.recognise(&name).unwrap();
+            if matches!(column, Column::Field(_) | Column::Nested { .. }) {
+                assert_eq!(names.recognise(&column.label()), Some(column));
+            }
+        }
+    }
+}

@@ -40,7 +40,7 @@ pub(crate) fn accept(
         UploadedFile::Received(_) => {
             return Ok(Reply::StoreFile(Box::new(context.signed_in.clone())));
         }
-        UploadedFile::Absent => "Choose a CSV file.".to_owned(),
+        UploadedFile::Absent => "Choose an Excel workbook or a CSV file.".to_owned(),
         UploadedFile::TooLarge => {
             let limit = Limits::UPLOAD.bytes;
             FileFault::TooLarge { limit }.to_string()

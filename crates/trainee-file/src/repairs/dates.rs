@@ -1,6 +1,6 @@
 //! Dates that are not written as `YYYY-MM-DD`.
 
-use chrono::{Datelike as _, Days, NaiveDate};
+use chrono::{Datelike as _, Days, Months, NaiveDate};
 
 use super::formulas::read_text_formula;
 use super::numbers::remove_decimals;
@@ -14,8 +14,11 @@ const MONTHS: [&str; 12] = [
 ];
 /// The minimum length of the name of a month.
 const MIN_MONTH_LETTERS: usize = 3;
-/// How far ahead of today a year of two digits can be, unless it is a year of birth.
-const YEARS_AROUND_TODAY: i32 = 50;
+/// How far ahead of today a date with a year of two digits can be, unless it is a date of birth: 50
+/// years.
+const TIME_AHEAD: Months = Months::new(50 * 12);
+/// The minimum age of a person whose date of birth is recognised without a heading, in years.
+const MIN_AGE: i32 = 15;
 /// The day numbers of a spreadsheet from 1927 to 2064. Other numbers are not read as dates.
 const DAY_NUMBERS: std::ops::RangeInclusive<u64> = 10_000..=60_000;
 
@@ -139,6 +142,20 @@ impl FileDates {
     }
 }
 
+/// Whether a text can be the date of birth of a trainee.
+pub(crate) fn is_birth_date(text: &str, today: NaiveDate) -> bool {
+    let is_past = |date: NaiveDate| date.year() <= today.year() - MIN_AGE;
+    match read_date(text, CellKind::BirthDate, today) {
+        Some(WrittenDate::YearFirst(date) | WrittenDate::Named(date)) => is_past(date),
+        Some(WrittenDate::Numeric {
+            day_first,
+            month_first,
+        }) => day_first.or(month_first).is_some_and(is_past),
+        // Most numbers are not dates.
+        Some(WrittenDate::DayNumber(_)) | None => false,
+    }
+}
+
 /// The one or two dates that a text can mean.
 fn join_dates(day_first: Option<NaiveDate>, month_first: Option<NaiveDate>) -> String {
     let dates: Vec<_> = [day_first, month_first]
@@ -233,23 +250,20 @@ impl WrittenYear {
             Self::Whole(year) => return NaiveDate::from_ymd_opt(year, month, day),
             Self::TwoDigits(digits) => digits,
         };
-        // The latest year with these digits that the kind allows.
         let latest = match kind {
-            CellKind::BirthDate => today.year(),
+            CellKind::BirthDate => today,
             CellKind::Date
             | CellKind::Year
             | CellKind::Text
             | CellKind::Code
-            | CellKind::Digits(_) => today.year() + YEARS_AROUND_TODAY,
+            | CellKind::Digits(_) => today.checked_add_months(TIME_AHEAD)?,
         };
-        let year = latest - (latest - digits).rem_euclid(100);
+        let year = latest.year() - (latest.year() - digits).rem_euclid(100);
         let date = NaiveDate::from_ymd_opt(year, month, day);
-        match date {
-            Some(date) if kind == CellKind::BirthDate && date > today => {
-                NaiveDate::from_ymd_opt(year - 100, month, day)
-            }
-            date => date,
+        if date.is_some_and(|date| date > latest) {
+            return NaiveDate::from_ymd_opt(year - 100, month, day);
         }
+        date
     }
 }
 

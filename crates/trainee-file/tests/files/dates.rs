@@ -87,10 +87,10 @@ fn dates_are_read_in_the_order_of_their_file() {
         ),
         (
             "other years of two digits",
-            "itt_end_date\n31/07/30\n31/07/76\n31/07/77\n01-Sep-99\n".into(),
+            "itt_end_date\n31/07/30\n28/11/76\n29/11/76\n01-Sep-99\n".into(),
             "itt_end_date\n~itt_end_date day_first 3: 31/07/30 > 2030-07-31\n\
-             ~itt_end_date month_names 1: 01-Sep-99 > 1999-09-01\n2 2030-07-31\n3 2076-07-31\n\
-             4 1977-07-31\n5 1999-09-01",
+             ~itt_end_date month_names 1: 01-Sep-99 > 1999-09-01\n2 2030-07-31\n3 2076-11-28\n\
+             4 1976-11-29\n5 1999-09-01",
         ),
         (
             "years as dates",

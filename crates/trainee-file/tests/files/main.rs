@@ -4,9 +4,17 @@
 //! row with its line, after all repairs. `~` precedes a repair with its first example. A file that
 //! cannot be read has one sentence.
 
-#![expect(clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
 
 mod dates;
+mod headings;
+mod hostile_workbooks;
+mod workbook_maker;
+mod workbooks;
 
 use chrono::NaiveDate;
 use trainee_file::{
@@ -523,9 +531,9 @@ fn other_formats_and_damaged_files_get_one_sentence() {
     let binary = "Line 2 has bytes that are not text; save the file as CSV UTF-8.";
     check(&[
         (
-            "workbook named .csv",
+            "beginning of a workbook",
             b"PK\x03\x04\x14\x00\x06\x00".into(),
-            &sentence("an Excel workbook or a zip archive"),
+            "The workbook is damaged; open it in a spreadsheet and save it again.",
         ),
         (
             "old workbook",

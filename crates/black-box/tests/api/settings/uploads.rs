@@ -3,6 +3,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use ring::hmac;
+use rust_xlsxwriter::Workbook;
 use storage::accounts::users::UserRole;
 use versions::SERVED;
 
@@ -93,6 +94,32 @@ fn editor_uploads_file_and_names_unknown_column() {
 }
 
 #[test]
+fn workbook_is_uploaded_like_a_csv_file() {
+    let mut workbook = Workbook::new();
+    let sheet = workbook.add_worksheet();
+    for (column, heading) in (0..).zip(["Student ID", "Forename", "Surname", "Shoe size"]) {
+        sheet.write_string(0, column, heading).unwrap();
+    }
+    sheet.write_number(1, 0, 1).unwrap();
+    sheet.write_string(1, 2, "Canaryson").unwrap();
+    let file = workbook.save_to_buffer().unwrap();
+
+    let register = Register::start();
+    let editor = editor(&register);
+    let path = location(&editor.upload(&file).is(303));
+    let page = editor.open(&path).is(200).text;
+    for part in [
+        "1 row and 4 columns. One column needs a name",
+        "Canaryson",
+        "value=\"provider_trainee_id\"",
+        "value=\"first_names\"",
+        "value=\"last_name\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[test]
 fn each_faulty_file_gets_a_sentence_and_is_not_stored() {
     let register = Register::start();
     let editor = editor(&register);
@@ -100,11 +127,11 @@ fn each_faulty_file_gets_a_sentence_and_is_not_stored() {
     let large = vec![b'x'; 10 * 1_048_576 + 1];
     let long = format!("last_name\n{}", "Example\n".repeat(5_001));
     for (file, fault) in [
-        (b"".as_slice(), "Choose a CSV file."),
+        (b"".as_slice(), "Choose an Excel workbook or a CSV file."),
         (b" \n", "The file is empty."),
         (b"last_name\n", "has headings and no rows"),
         (b"last_name\n,\n\xe2\x80\x8b\n", "has headings and no rows"),
-        (b"PK\x03\x04\x14\0\0\0", "not CSV"),
+        (b"PK\x03\x04\x14\0\0\0", "The workbook is damaged"),
         (b"last_name\n\"Ayo\n", "is never closed"),
         (b"last_name,Last_Name\n1,2\n", "Two columns are called"),
         (wide.as_bytes(), "more than 200 cells"),
@@ -117,7 +144,10 @@ fn each_faulty_file_gets_a_sentence_and_is_not_stored() {
         assert_eq!(page.header("set-cookie"), None);
     }
     let page = editor.send(UPLOADS, &[]).is(422).text;
-    assert!(page.contains("Choose a CSV file."), "{page}");
+    assert!(
+        page.contains("Choose an Excel workbook or a CSV file."),
+        "{page}"
+    );
     assert_eq!(uploads(&editor), 0);
     // The largest file that is accepted.
     let mut full = b"last_name,\"note\"\n".to_vec();
