@@ -171,7 +171,7 @@ check-new-version: ## Add a version to a copy of the sources, and remove it and 
 
 .PHONY: docs
 docs: ## Write the documents that follow from the code
-	cargo run --locked --quiet --package server -- docs docs
+	cargo run --locked --quiet --package server --example documents -- docs
 
 .PHONY: fuzz-api
 fuzz-api: ## Try every version with requests drawn from its OpenAPI document (needs Python)

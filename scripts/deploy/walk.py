@@ -173,11 +173,10 @@ def query(name, sql, **settings):
     return ended.stdout.strip() if ended.returncode == 0 else ended.stderr.strip()
 
 
-def register(service, *arguments, **settings):
+def register(service, *arguments):
     """Runs a command of the program with the environment of a service."""
     command = ["/usr/bin/setpriv", f"--reuid={REGISTER}", f"--regid={REGISTER}", "--clear-groups", PROGRAM, *arguments]
-    environment = {**environment_of(service), **settings}
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, cwd="/")
+    ended = subprocess.run(command, env=environment_of(service), capture_output=True, text=True, cwd="/")
     if ended.returncode != 0:
         sys.exit(f"deploy: {arguments}: {ended.stdout}{ended.stderr}")
     return ended.stdout.strip()
@@ -260,8 +259,8 @@ def main():
     say("the schema is up to date, and two servers are ready")
 
     balancer = start_balancer("compose")
-    register("server-1", "provider", "add", "--ukprn", "10012345", "--name", "A University", REGISTER_BY="walk")
-    token = register("server-1", "token", "issue", "--provider", "10012345", "--name", "walk", REGISTER_BY="walk")
+    register("server-1", "provider", "add", "--ukprn", "10012345", "--name", "A University", "--by", "walk")
+    token = register("server-1", "token", "issue", "--provider", "10012345", "--name", "walk", "--by", "walk")
     with open("README.md") as file:
         body = re.search(r"-d '(\{\"data\".*\})'", file.read()).group(1)
     base = "https://register.example:8443/api"

@@ -36,7 +36,7 @@ pub enum RegistryAction {
 }
 
 impl RegistryAction {
-    /// The name of the command for the action. The history and the activity log use this name.
+    /// The name of the action in the history and in the activity log.
     #[must_use]
     pub const fn operation(&self) -> &'static str {
         match self {

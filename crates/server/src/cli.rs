@@ -1,14 +1,13 @@
 //! The command line of the program.
 //!
-//! Each option can also be given as an environment variable; the option has precedence. The
-//! variable is `REGISTER_` followed by the name of the option. If options of several commands have
-//! the same name but different meanings, the words of the command come after `REGISTER_`, as in
-//! `REGISTER_TOKEN_LIST_PROVIDER`. Commands print results to standard output, and all other texts
-//! to standard error.
+//! Each option of `serve` can also be given as an environment variable: `REGISTER_` followed by the
+//! name of the option, which has precedence. Other commands read the variables of the register and
+//! of the log, so that they find what the server uses. Commands print results to standard output,
+//! and all other texts to standard error.
 
 use std::io::{IsTerminal as _, stderr};
 
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Arg, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use http_kit::logging::{LogFormat, Writing};
 use log::LevelFilter;
 
@@ -19,7 +18,6 @@ use self::reference_data::CodeLists;
 mod accounts;
 pub(crate) mod error;
 mod help;
-mod imports;
 mod maintenance;
 mod organisations;
 mod output;
@@ -51,7 +49,7 @@ pub struct CommandLine {
     log_format: LogFormat,
     /// Log completed actions as well as warnings and errors; this is the default for `serve`, and
     /// if standard error is not a terminal
-    #[arg(short, long, help_heading = COMMON_OPTIONS, global = true, env = "REGISTER_VERBOSE")]
+    #[arg(short, long, help_heading = COMMON_OPTIONS, global = true)]
     verbose: bool,
     #[command(flatten)]
     by: accounts::actor::By,
@@ -95,13 +93,13 @@ enum Command {
     /// After an interrupted copy, start again with an empty database. The environment stays the
     /// same.
     Copy(maintenance::copy::Copy),
-    /// Add, rename, list, close and reopen providers
+    /// Add, list and close providers
     #[command(subcommand)]
     Provider(accounts::providers::ProviderCommand),
-    /// Issue, replace, list and revoke API tokens
+    /// Issue, list and revoke API tokens
     #[command(subcommand)]
     Token(accounts::tokens::TokenCommand),
-    /// Invite, list and remove users of the settings pages
+    /// Invite, list, remove, erase and sign out users of the settings pages
     #[command(subcommand)]
     User(accounts::users::UserCommand),
     /// Import schools
@@ -110,13 +108,10 @@ enum Command {
     /// Import training partners
     #[command(subcommand)]
     Partner(organisations::PartnerCommand),
-    /// List imports and their refused rows
-    #[command(subcommand)]
-    Import(imports::ImportCommand),
     /// Permanently erase trainees, and list erasures
     #[command(subcommand)]
     Trainee(records::trainees::TraineeCommand),
-    /// Issue TRNs, confirm awards, reinstate trainees, make corrections
+    /// Process files of registry actions, and list waiting trainees
     #[command(subcommand)]
     Registry(records::registry::RegistryCommand),
     /// Export the built-in code lists
@@ -127,7 +122,7 @@ enum Command {
     /// Use the report before you deprecate or remove a version. It also counts requests to
     /// deprecated endpoints, and requests with field names of other versions.
     Usage(accounts::usage::Usage),
-    /// Show a provider's requests and the reasons for refusals
+    /// List a provider's requests and the reasons for refusals
     #[command(subcommand)]
     Request(accounts::requests::RequestCommand),
     /// Print a trainee's history, with old and new values
@@ -148,36 +143,27 @@ enum Command {
     Completions(program::Completions),
     /// Write the manual pages into a folder
     Man(program::Man),
-    /// Generate documents from the code, for developers
-    Docs(maintenance::documents::Docs),
 }
 
 /// Commands that change nothing and show no records. The log does not record who runs them.
-const UNRECORDED: [&str; 24] = [
+const UNRECORDED: [&str; 17] = [
     "serve",
     "completions",
     "man",
     "check",
-    "import list",
-    "import show",
     "provider list",
     "token list",
     "trainee erasures",
     "reference-data export",
     "registry queue",
     "usage",
-    "usage export",
     "request list",
     "request refused",
-    "request search",
-    "request show",
-    "user activity",
     "user list",
     "version difference",
     "version openapi",
     "version readiness",
     "version translate",
-    "docs",
 ];
 
 /// The names of the command and its subcommand, such as `token list`.
@@ -186,12 +172,28 @@ fn full_name(matches: &ArgMatches) -> String {
     commands.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 }
 
+/// Adds the environment variable of an option of `serve`, unless it has one.
+fn with_variable(option: Arg) -> Arg {
+    if option.get_env().is_some() {
+        return option;
+    }
+    let name = option.get_id().as_str().to_uppercase();
+    option.env(format!("REGISTER_{name}"))
+}
+
 impl CommandLine {
+    /// The command with groups of commands in its help, and environment variables for the options
+    /// of `serve`.
+    fn complete_command() -> clap::Command {
+        help::with_groups(Self::command())
+            .mut_subcommand("serve", |serve| serve.mut_args(with_variable))
+    }
+
     /// Parses the arguments and the environment of the process. Exits on invalid arguments and
     /// after printing help.
     #[must_use]
     pub fn from_environment() -> Self {
-        let matches = help::with_help(Self::command()).get_matches();
+        let matches = Self::complete_command().get_matches();
         let line = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         Self {
             name: full_name(&matches),
@@ -267,7 +269,6 @@ impl Command {
             Self::User(command) => command.run(by),
             Self::School(command) => command.run(by),
             Self::Partner(command) => command.run(by),
-            Self::Import(command) => command.run(),
             Self::Trainee(command) => command.run(by),
             Self::Registry(command) => command.run(by),
             Self::ReferenceData(command) => command.run(),
@@ -279,7 +280,6 @@ impl Command {
             Self::Version(command) => command.run(),
             Self::Completions(completions) => completions.run(),
             Self::Man(man) => man.run(),
-            Self::Docs(docs) => docs.run(),
         }
     }
 }

@@ -1,11 +1,17 @@
 //! The signed-in pages of providers and operators below `/settings`.
 //!
 //! Users of an organisation sign in, manage its tokens and users, and see its requests and the
-//! reasons of refusals. `request/receive.rs` processes every request in the same steps: check that
-//! the connection is safe for cookies, check that the form comes from one of these pages, then find
-//! the session and run the handler in one job of the store. The table of routes ([`ROUTES`])
-//! defines the access to each route. Functions that change data take an
+//! reasons of refusals. Functions that change data take an
 //! [`Actor`](storage::accounts::users::Actor), which is limited to its organisation.
+//!
+//! Every request takes one path, `request/receive.rs`. The table of routes ([`ROUTES`]) has the
+//! method, path, permission and handler of each route.
+//!
+//! 1. Session: the cookie of a session that was valid at its last use.
+//! 2. Form: its site, its media type, and the token that belongs to the cookie.
+//! 3. Permission: `request/permission.rs` finds the user in the job of the store.
+//! 4. Handler: runs in the same job. Work that takes several jobs follows it (`Reply::after`).
+//! 5. Page: the reply, or the page of an error.
 //!
 //! The pages are not part of the API. Handlers do not depend on versions or records.
 //!
@@ -33,7 +39,7 @@ mod routes;
 pub mod signing_in;
 mod state;
 mod upload;
-pub mod usage_by_month;
+mod usage_by_month;
 
 use std::rc::Rc;
 

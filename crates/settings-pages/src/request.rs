@@ -2,12 +2,11 @@
 
 pub(crate) mod context;
 pub(crate) mod cookies;
-pub(crate) mod file_of_actions;
 pub(crate) mod form;
-pub(crate) mod jobs;
 pub(crate) mod multipart;
 pub(crate) mod page;
 pub(crate) mod page_request;
+pub(crate) mod permission;
 pub(crate) mod receive;
 pub(crate) mod uploaded_file;
 pub(crate) mod wanted_page;

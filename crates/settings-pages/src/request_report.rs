@@ -158,7 +158,7 @@ pub fn problem_text(problem: &RecordedProblem) -> String {
 /// The kind of a run: `batch`, `single requests`, or `upload by` and the e-mail address of the
 /// user.
 #[must_use]
-pub fn run_kind(run: &Run) -> String {
+pub(crate) fn run_kind(run: &Run) -> String {
     match (&run.user_email, run.sender.user_id(), &run.batch) {
         (Some(email), ..) if !email.is_empty() => format!("upload by {email}"),
         (_, Some(user), _) => format!("upload by user {user}"),
@@ -169,7 +169,7 @@ pub fn run_kind(run: &Run) -> String {
 
 /// The counts of a run: `12 records: 1 registered, 8 refused`. Counts of zero are left out.
 #[must_use]
-pub fn count_text(counts: &RunCounts) -> String {
+pub(crate) fn count_text(counts: &RunCounts) -> String {
     let parts = [
         (counts.registered, "registered"),
         (counts.changed, "changed"),
@@ -190,7 +190,7 @@ pub fn count_text(counts: &RunCounts) -> String {
 /// The name of a refused record: the key of the provider, or else the number of the item in its
 /// batch or upload from 1, or else the identifier of the request.
 #[must_use]
-pub fn record_name(request: &RecordedRequest) -> String {
+pub(crate) fn record_name(request: &RecordedRequest) -> String {
     match (&request.record_key, request.item) {
         (Some(key), _) => key.clone(),
         (None, Some(position)) => format!("item {}", u64::from(position) + 1),
@@ -200,7 +200,7 @@ pub fn record_name(request: &RecordedRequest) -> String {
 
 /// The problems of a refused record. At least one.
 #[must_use]
-pub fn refused_problems(request: &RecordedRequest) -> Vec<RecordedProblem> {
+pub(crate) fn refused_problems(request: &RecordedRequest) -> Vec<RecordedProblem> {
     if request.problems.is_empty() {
         // The keys of the provider were removed, and the messages with them.
         return vec![RecordedProblem {
@@ -218,7 +218,7 @@ pub fn refused_problems(request: &RecordedRequest) -> Vec<RecordedProblem> {
 /// # Errors
 ///
 /// When a row cannot be written.
-pub fn refused_csv(requests: &[RecordedRequest]) -> io::Result<String> {
+pub(crate) fn refused_csv(requests: &[RecordedRequest]) -> io::Result<String> {
     let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(HEADINGS)?;
     for request in requests {

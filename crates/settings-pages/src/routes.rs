@@ -10,8 +10,7 @@ use crate::organisation::{
     activity, overview, people, readiness, requests, runs, tokens, trainees, usage,
 };
 use crate::request::context::{Handler, Route};
-use crate::signing_in::openid::{self, Step};
-use crate::signing_in::{sessions, sign_in, sign_in_mail};
+use crate::signing_in::{openid, sessions, sign_in, sign_in_mail};
 use crate::upload::{columns, receiving, refused, results, templates, uploads};
 
 /// The largest form, in bytes, except for forms with pasted files.
@@ -66,9 +65,12 @@ pub static ROUTES: &[Route] = &[
     get("/sign-in", Handler::Public(sign_in::explain)),
     post("/sign-in", Handler::Public(sign_in::accept)),
     post("/sign-in/mail", Handler::Public(sign_in_mail::ask)),
-    post("/sign-in/oidc", Handler::OpenId(Step::Begin)),
-    get(openid::CALLBACK, Handler::OpenId(Step::Callback)),
-    post("/sign-in/oidc/organisation", Handler::OpenId(Step::Choose)),
+    post("/sign-in/oidc", Handler::Public(openid::begin)),
+    get(openid::CALLBACK, Handler::Public(openid::come_back)),
+    post(
+        "/sign-in/oidc/organisation",
+        Handler::Public(openid::choose),
+    ),
     get("/sign-in/{secret}", Handler::Public(sign_in::show_link)),
     post("/sign-out", Handler::SignedIn(sign_in::sign_out)),
     get("/signed-out", Handler::Public(sign_in::confirm_sign_out)),

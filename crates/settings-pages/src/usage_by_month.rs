@@ -10,33 +10,30 @@ use storage::error::StorageError;
 use storage::observations::totals::TotalKind;
 use storage::session::ProviderSession;
 
-pub mod chart;
-
-/// The maximum number of months in a report. Counts are kept for this long.
-pub const MAX_MONTHS: u8 = 13;
+pub(crate) mod chart;
 
 const HEADINGS: [&str; 4] = ["month", "version", "endpoint", "requests"];
 
 /// Requests of one month.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MonthTotal {
+pub(crate) struct MonthTotal {
     /// The first day of the month.
-    pub month: NaiveDate,
+    pub(crate) month: NaiveDate,
     /// The label of the version.
-    pub version: String,
+    pub(crate) version: String,
     /// The endpoint.
-    pub endpoint: String,
+    pub(crate) endpoint: String,
     /// The number of requests.
-    pub requests: i64,
+    pub(crate) requests: i64,
 }
 
 /// The requests of several months.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UsageByMonth {
+pub(crate) struct UsageByMonth {
     /// The first days of the months, oldest first, including months without a request.
-    pub months: Vec<NaiveDate>,
+    pub(crate) months: Vec<NaiveDate>,
     /// The requests, sorted by month, age of the version, and endpoint.
-    pub totals: Vec<MonthTotal>,
+    pub(crate) totals: Vec<MonthTotal>,
 }
 
 impl UsageByMonth {
@@ -46,7 +43,10 @@ impl UsageByMonth {
     /// # Errors
     ///
     /// When the database fails.
-    pub fn load_own(session: &mut ProviderSession<'_>, months: u8) -> Result<Self, StorageError> {
+    pub(crate) fn load_own(
+        session: &mut ProviderSession<'_>,
+        months: u8,
+    ) -> Result<Self, StorageError> {
         let months = last_months(session.today(), months);
         let mut sums: BTreeMap<_, i64> = BTreeMap::new();
         if let Some(first) = months.first() {
@@ -70,7 +70,7 @@ impl UsageByMonth {
 
     /// Creates a report from the requests of these months.
     #[must_use]
-    pub fn new(months: Vec<NaiveDate>, mut totals: Vec<MonthTotal>) -> Self {
+    pub(crate) fn new(months: Vec<NaiveDate>, mut totals: Vec<MonthTotal>) -> Self {
         totals.sort_by_cached_key(|total| {
             (
                 total.month,
@@ -84,7 +84,7 @@ impl UsageByMonth {
 
     /// The versions, oldest first.
     #[must_use]
-    pub fn versions(&self) -> Vec<&str> {
+    pub(crate) fn versions(&self) -> Vec<&str> {
         let mut versions: Vec<&str> = self
             .totals
             .iter()
@@ -97,7 +97,7 @@ impl UsageByMonth {
 
     /// The requests of each version in each month, summed over all endpoints.
     #[must_use]
-    pub fn by_version(&self) -> BTreeMap<(NaiveDate, &str), i64> {
+    pub(crate) fn by_version(&self) -> BTreeMap<(NaiveDate, &str), i64> {
         let mut sums = BTreeMap::new();
         for total in &self.totals {
             *sums
@@ -112,7 +112,7 @@ impl UsageByMonth {
     /// # Errors
     ///
     /// When writing a line fails.
-    pub fn csv(&self) -> io::Result<String> {
+    pub(crate) fn csv(&self) -> io::Result<String> {
         let mut file = csv::Writer::from_writer(Vec::new());
         file.write_record(HEADINGS)?;
         for MonthTotal {
@@ -136,7 +136,7 @@ impl UsageByMonth {
 
 /// A month in the form `2026-10`.
 #[must_use]
-pub fn month_name(month: NaiveDate) -> String {
+pub(crate) fn month_name(month: NaiveDate) -> String {
     month.format("%Y-%m").to_string()
 }
 

@@ -136,11 +136,7 @@ pub fn export(folder: &Path) -> Result<usize, ReferenceDataError> {
 
 /// Creates a folder unless it exists. The parent must exist: creating the whole path would hide a
 /// typing error or an unmounted disk.
-///
-/// # Errors
-///
-/// The error of the operating system.
-pub fn create_folder(folder: &Path) -> io::Result<()> {
+fn create_folder(folder: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
         Err(_) if folder.is_dir() => Ok(()),
         outcome => outcome,

@@ -1,8 +1,7 @@
-//! Commands about providers, tokens and users, and about their activity.
+//! Commands about providers, tokens, users and requests.
 
 pub(crate) mod actor;
 pub(crate) mod providers;
-pub(crate) mod request_runs;
 pub(crate) mod requests;
 pub(crate) mod tokens;
 pub(crate) mod usage;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use adapter_kit::UnknownVersion;
 use http_kit::error_chain::Causes;
 use http_kit::tls::TlsError;
-use registry::actions::RegistryActionError;
 use registry::erasure::ErasureError;
 use registry::import::ImportError;
 use registry::import::reference_data::ReferenceDataError;
@@ -103,14 +102,6 @@ pub enum CommandError {
         /// The first line of the last row.
         line: u64,
     },
-    /// A registry action failed.
-    #[error("trainee {trainee_id}: {}", Causes(.error))]
-    RegistryAction {
-        /// Identifier of the trainee.
-        trainee_id: String,
-        /// The reason.
-        error: RegistryActionError,
-    },
     /// A trainee could not be erased.
     #[error("trainee {trainee_id}: {}", Causes(.error))]
     Erasure {
@@ -171,9 +162,6 @@ pub enum CommandError {
         /// The number of problems.
         problems: usize,
     },
-    /// No import has the number.
-    #[error("no import has the number {0}")]
-    UnknownImport(i64),
     /// The user to change was removed or erased.
     #[error("user {id} was {}; for the date, see `user list`", if *.is_erased { "erased" } else { "removed" })]
     UserEnded {
@@ -191,9 +179,6 @@ pub enum CommandError {
     /// The version is not served.
     #[error(transparent)]
     UnknownVersion(#[from] UnknownVersion),
-    /// A chart could not be drawn.
-    #[error("cannot draw the chart: {0}")]
-    Chart(#[source] askama::Error),
     /// Writing an answer failed.
     #[error("cannot write the output as JSON: {0}")]
     Unwritable(#[source] serde_json::Error),

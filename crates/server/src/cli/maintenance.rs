@@ -4,5 +4,4 @@ pub(crate) mod backups;
 pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod database;
-pub(crate) mod documents;
 pub(crate) mod migrate;

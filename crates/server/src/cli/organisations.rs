@@ -25,6 +25,7 @@ pub(super) enum SchoolCommand {
     /// Schools are identified by URN. Schools missing from the file do not change. If rows are
     /// refused, the command prints their line numbers, imports the other rows, and exits with
     /// status 1. The same file can be imported again at any time.
+    #[command(after_help = "Example: trainee-register school import schools.csv")]
     Import(Import),
 }
 
@@ -41,6 +42,7 @@ pub(super) enum PartnerCommand {
     /// missing from the file do not change. If rows are refused, the command prints their line
     /// numbers, imports the other rows, and exits with status 1. The same file can be imported
     /// again at any time.
+    #[command(after_help = "Example: trainee-register partner import training_partners.csv")]
     Import(Import),
 }
 

@@ -75,7 +75,7 @@ pub(super) enum ReportFormat {
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct ListOutput {
     /// Output format
-    #[arg(long, env = "REGISTER_OUTPUT", value_enum, default_value_t = ListFormat::Table)]
+    #[arg(long, value_enum, default_value_t = ListFormat::Table)]
     output: ListFormat,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct ListOutput {
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct ReportOutput {
     /// Output format
-    #[arg(long, env = "REGISTER_OUTPUT", value_enum, default_value_t = ReportFormat::Table)]
+    #[arg(long, value_enum, default_value_t = ReportFormat::Table)]
     output: ReportFormat,
 }
 

@@ -3,12 +3,13 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::{CommandError, CommandLine, help};
+use super::{CommandError, CommandLine};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: trainee-register completions bash")]
 pub(super) struct Completions {
     /// Shell to print completions for
     shell: Shell,
@@ -17,7 +18,7 @@ pub(super) struct Completions {
 impl Completions {
     /// Prints the completion script of the shell.
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let mut command = help::with_help(CommandLine::command());
+        let mut command = CommandLine::complete_command();
         let name = command.get_name().to_owned();
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, name, &mut script);
@@ -29,6 +30,7 @@ impl Completions {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: trainee-register man man1")]
 pub(super) struct Man {
     /// Folder to write into; created if it does not exist
     #[arg(value_name = "DIR")]
@@ -40,7 +42,7 @@ impl Man {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let write = || {
             std::fs::create_dir_all(&self.folder)?;
-            clap_mangen::generate_to(help::with_help(CommandLine::command()), &self.folder)
+            clap_mangen::generate_to(CommandLine::complete_command(), &self.folder)
         };
         write().map_err(|source| CommandError::Document {
             path: self.folder.display().to_string(),

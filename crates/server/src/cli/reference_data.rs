@@ -14,6 +14,7 @@ pub(super) enum ReferenceDataCommand {
     ///
     /// To replace code lists, edit their files, delete the other files, and start `serve` with
     /// --reference-data and the folder. Existing files are not overwritten.
+    #[command(after_help = "Example: trainee-register reference-data export lists")]
     Export {
         /// Folder to write into; created if it does not exist
         #[arg(value_name = "DIR")]

@@ -12,18 +12,20 @@ use crate::sandbox::seed::fill;
 pub(super) enum SandboxCommand {
     /// Add invented trainees to a provider, on all routes, in several academic cycles and in all
     /// states
+    #[command(after_help = "Example:
+  trainee-register sandbox seed --provider 10012345 --trainees 100")]
     Seed {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_SANDBOX_SEED_PROVIDER", value_parser = ukprn)]
+        #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
         provider: String,
         /// Number of trainees to add
-        #[arg(long, value_name = "N", env = "REGISTER_TRAINEES", value_parser = whole::<usize>)]
+        #[arg(long, value_name = "N", value_parser = whole::<usize>)]
         trainees: usize,
         /// Seed of the random data; the same seed creates the same trainees on the same date; use
         /// each seed once per register
-        #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1, value_parser = whole::<u64>)]
+        #[arg(long, value_name = "S", default_value_t = 1, value_parser = whole::<u64>)]
         seed: u64,
         #[command(flatten)]
         code_lists: CodeLists,

@@ -55,58 +55,65 @@ pub(super) const LISTEN: &str = "127.0.0.1:8080";
 /// The default address and port for operators.
 pub(super) const OPERATOR_LISTEN: &str = "127.0.0.1:9464";
 
+// Headings of options in the help.
+const REGISTER: &str = "Register";
+const ADDRESSES: &str = "Addresses and TLS";
+const LIMITS: &str = "Limits";
+const TIMEOUTS: &str = "Timeouts";
+const CONNECTIONS: &str = "Database connections";
+
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  trainee-register serve --demo
+  trainee-register serve --environment production --listen 10.0.0.5:8080")]
 pub(super) struct Serve {
     #[command(flatten)]
     database: Database,
     #[command(flatten)]
     bounds: Bounds,
     /// Address and port to listen on for clients
-    #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = LISTEN)]
+    #[arg(long, value_name = "ADDR", help_heading = ADDRESSES, default_value = LISTEN)]
     listen: String,
     /// Address and port for operators, with metrics and health checks; port 0 chooses a free port,
     /// "off" disables the listener
-    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = OPERATOR_LISTEN)]
+    #[arg(long, value_name = "ADDR|off", help_heading = ADDRESSES, default_value = OPERATOR_LISTEN)]
     operator_listen: String,
     /// API versions to serve, separated by commas [default: all]
-    #[arg(
-        long,
-        value_name = "LABELS",
-        env = "REGISTER_VERSIONS",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "LABELS", help_heading = REGISTER, value_delimiter = ',')]
     versions: Vec<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = REGISTER)]
     code_lists: CodeLists,
     /// Maximum number of requests per token in each --rate-window; 0 for no limit [default: 100 in
     /// production, 0 in the sandbox]
-    #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT", value_parser = whole::<u32>)]
+    #[arg(long, value_name = "N", help_heading = LIMITS, value_parser = whole::<u32>)]
     rate_limit: Option<u32>,
     /// Time window of --rate-limit, in seconds
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60",
+    #[arg(long, value_name = "SECONDS", help_heading = LIMITS, default_value = "60",
         value_parser = positive::<NonZeroU32>)]
     rate_window: NonZeroU32,
     /// Maximum number of requests per client address and minute to public pages, their files and
     /// documents; 0 for no limit
-    #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600", value_parser = whole::<u32>)]
+    #[arg(long, value_name = "N", help_heading = LIMITS, default_value = "600",
+        value_parser = whole::<u32>)]
     page_rate_limit: u32,
     /// Simulate the registry: issue TRNs and confirm awards (sandbox only) [default: on]
-    #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
+    #[arg(long, value_name = "on|off", help_heading = "Sandbox registry")]
     registry: Option<Switch>,
     /// Seconds until the simulated registry issues a TRN or confirms an award (sandbox only)
     /// [default: 10]
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY", value_parser = whole::<u32>)]
+    #[arg(long, value_name = "SECONDS", help_heading = "Sandbox registry",
+        value_parser = whole::<u32>)]
     registry_delay: Option<u32>,
     /// Percentage of accepted writes to older versions to re-check against the newest version; see
     /// `version readiness` [default: 10 in production, 100 in the sandbox]
-    #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE",
+    #[arg(long, value_name = "PERCENT", help_heading = "Monitoring",
         value_parser = between::<u8>(0, 100))]
     shadow_share: Option<u8>,
     /// Store each provider's writes and refused requests for 30 days, for `request list`
     #[arg(
         long,
         value_name = "on|off",
-        env = "REGISTER_REQUEST_LOG",
+        help_heading = "Monitoring",
         default_value = "on"
     )]
     request_log: Switch,
@@ -118,16 +125,14 @@ pub(super) struct Serve {
     mail: MailOptions,
     /// Create a demo provider, and print a token, sign-in links and an example request (sandbox
     /// only)
-    #[arg(long, env = "REGISTER_DEMO")]
+    #[arg(long, help_heading = REGISTER)]
     demo: bool,
 }
 
 /// Whether a feature is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Switch {
-    /// The feature is on
     On,
-    /// The feature is off
     Off,
 }
 

@@ -1,6 +1,5 @@
 //! Checks of all commands and options.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,22 +12,6 @@ const PROGRAM: &str = "trainee-register";
 #[test]
 fn command_line_is_consistent() {
     CommandLine::command().debug_assert();
-}
-
-/// All options of all commands, with the words of their commands.
-fn options(command: &clap::Command, words: &str) -> Vec<(String, clap::Arg)> {
-    let own = command
-        .get_arguments()
-        .filter(|option| option.get_long().is_some());
-    let own = own.filter(|option| !["help", "version"].contains(&option.get_id().as_str()));
-    let mut options: Vec<_> = own
-        .map(|option| (words.to_owned(), option.clone()))
-        .collect();
-    for command in command.get_subcommands() {
-        let word = command.get_name().to_uppercase().replace('-', "_");
-        options.extend(self::options(command, &format!("{words}{word}_")));
-    }
-    options
 }
 
 #[test]
@@ -45,55 +28,89 @@ fn unrecorded_commands_exist() {
     }
 }
 
+/// The options of the command itself.
+fn own_options(command: &clap::Command) -> impl Iterator<Item = &clap::Arg> {
+    let options = command.get_arguments();
+    options.filter(|option| {
+        option.get_long().is_some() && !["help", "version"].contains(&option.get_id().as_str())
+    })
+}
+
+/// All commands that can be run, with their words, such as `token list`.
+fn runnable_commands(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
+    let mut found = Vec::new();
+    for command in command.get_subcommands() {
+        let words = format!("{words} {}", command.get_name()).trim().to_owned();
+        if command.is_subcommand_required_set() {
+            found.extend(runnable_commands(command, &words));
+        } else {
+            found.push((words, command.clone()));
+        }
+    }
+    found
+}
+
 #[test]
-fn every_option_has_an_environment_variable_of_its_name() {
-    let options = options(&CommandLine::command(), "");
-    assert!(options.len() > 30);
-    for (words, option) in options {
-        let name = option.get_id().as_str().to_uppercase();
-        let variable = option
-            .get_env()
-            .and_then(|env| env.to_str())
-            .unwrap_or_default();
-        let expected = [
-            format!("REGISTER_{name}"),
-            format!("REGISTER_{words}{name}"),
-        ];
-        assert!(
-            expected.iter().any(|expected| expected == variable),
-            "{variable:?} is not one of {expected:?}"
-        );
+fn only_options_of_serve_and_of_the_register_have_environment_variables() {
+    let of_register = ["database_url", "environment", "reference_data"];
+    for (words, command) in runnable_commands(&CommandLine::complete_command(), "") {
+        for option in own_options(&command) {
+            let id = option.get_id().as_str();
+            let expected = match id {
+                // The name of 0.1.0, when another command had an option with the short name.
+                "settings_url" if words == "serve" => {
+                    Some("REGISTER_SERVE_SETTINGS_URL".to_owned())
+                }
+                _ if words == "serve" || of_register.contains(&id) => {
+                    Some(format!("REGISTER_{}", id.to_uppercase()))
+                }
+                _ => None,
+            };
+            let variable = option.get_env().and_then(|variable| variable.to_str());
+            assert_eq!(variable, expected.as_deref(), "--{id} of {words}");
+        }
     }
 }
 
 #[test]
-fn no_two_options_share_an_environment_variable() {
-    let mut meanings = HashMap::new();
-    for (words, option) in options(&CommandLine::command(), "") {
-        let said = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
-        // Commands may share an option only with the same meaning.
-        let meaning = (
-            said(option.get_help()),
-            said(option.get_long_help()),
-            option.get_default_values().to_vec(),
-        );
-        let variable = option.get_env().unwrap().to_owned();
-        let (first, known) = meanings
-            .entry(variable)
-            .or_insert_with(|| (words.clone(), meaning.clone()));
-        assert_eq!(
-            *known,
-            meaning,
-            "{} of {first} and {words}",
-            option.get_env().unwrap().display()
-        );
+fn every_command_has_an_example_that_it_accepts() {
+    let commands = runnable_commands(&CommandLine::command(), "");
+    assert!(commands.len() >= 30);
+    for (words, command) in commands {
+        let help = command
+            .get_after_help()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let examples: Vec<_> = help.split(&format!("{PROGRAM} ")).skip(1).collect();
+        assert!(!examples.is_empty(), "{words} has no example");
+        for example in examples {
+            let example = example.trim();
+            assert!(
+                example.starts_with(&words),
+                "{example} is no example of {words}"
+            );
+            let arguments = split_arguments(&format!("{PROGRAM} {example}"));
+            let parsed = CommandLine::command().try_get_matches_from(arguments);
+            assert!(parsed.is_ok(), "{example}: {:?}", parsed.err());
+        }
     }
+}
+
+#[test]
+fn every_option_of_serve_has_a_heading() {
+    let commands = CommandLine::command();
+    let serve = commands.find_subcommand("serve").unwrap();
+    let without: Vec<_> = own_options(serve)
+        .filter(|option| option.get_help_heading().is_none())
+        .map(|option| option.get_id().as_str())
+        .collect();
+    assert_eq!(without, [""; 0]);
 }
 
 #[test]
 fn every_option_of_serve_stands_on_the_page_for_operators() {
     let page = include_str!("../../../../docs/operations/install.md");
-    let commands = CommandLine::command();
+    let commands = CommandLine::complete_command();
     let serve = commands.find_subcommand("serve").unwrap();
     for variable in serve.get_arguments().filter_map(|option| option.get_env()) {
         assert!(
@@ -151,7 +168,7 @@ fn find_commands(text: &str) -> Vec<Vec<String>> {
 }
 
 /// Splits a line at spaces outside quotes, as a shell does.
-pub(super) fn split_arguments(line: &str) -> Vec<String> {
+fn split_arguments(line: &str) -> Vec<String> {
     let mut arguments = vec![String::new()];
     let mut quote = None;
     for c in line.trim().chars() {

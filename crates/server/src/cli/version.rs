@@ -13,12 +13,15 @@ mod translate;
 #[derive(Debug, Subcommand)]
 pub(super) enum VersionCommand {
     /// Show the changes between two versions, and how clients migrate
+    #[command(after_help = example("version difference --from OLDEST --to NEWEST"))]
     Difference(difference::Difference),
     /// Print the OpenAPI document of a version
+    #[command(after_help = example("version openapi NEWEST"))]
     Openapi(openapi::OpenApi),
     /// Show which providers still use a version, and how ready they are to migrate
     ///
     /// The report lists necessary changes, and how many writes the newest version would accept.
+    #[command(after_help = example("version readiness OLDEST"))]
     Readiness(readiness::Readiness),
     /// Translate request or reply bodies to another version, and report lost values and problems
     ///
@@ -29,6 +32,7 @@ pub(super) enum VersionCommand {
     ///
     /// The exit status is 1 if a value is lost or a body has a problem, otherwise 0. In both cases
     /// the bodies are printed.
+    #[command(after_help = example("version translate --from OLDEST --to NEWEST body.json"))]
     Translate(translate::Translate),
 }
 
@@ -41,6 +45,19 @@ impl VersionCommand {
             Self::Translate(translate) => translate.run(),
         }
     }
+}
+
+/// The help text with an example. OLDEST and NEWEST stand for the labels of served versions.
+fn example(arguments: &str) -> String {
+    let label = |served: Option<&Served>| {
+        served.map_or_else(String::new, |served| served.version.label.to_string())
+    };
+    let oldest = label(versions::all().iter().next());
+    let newest = label(versions::all().newest());
+    let arguments = arguments
+        .replace("OLDEST", &oldest)
+        .replace("NEWEST", &newest);
+    format!("Example: trainee-register {arguments}")
 }
 
 /// The served version with the label. Fails if there is none.

@@ -84,21 +84,22 @@ fn what_a_command_changes_is_recorded_with_who_ran_it() {
     let run = |arguments: &[&str], variables: &[(&str, &str)]| {
         let mut command = place.command(arguments, None);
         command
-            .env_remove("REGISTER_BY")
             .env_remove("SUDO_USER")
             .envs(variables.iter().copied());
         let ended = command.env("RUST_LOG", "info").output().unwrap();
         assert!(ended.status.success(), "{ended:?}");
         String::from_utf8(ended.stderr).unwrap()
     };
-    let logged = run(&["registry", "issue-trn", id, "1234567"], &[]);
+    let file = place.write("rows.csv", format!("trainee_id,trn\n{id},1234567\n"));
+    let file = file.to_str().unwrap();
+    let logged = run(&["registry", "apply", "issue-trn", file], &[]);
     assert!(
-        logged.contains("command=registry issue-trn") && logged.contains(&format!("by={user}")),
+        logged.contains("command=registry apply") && logged.contains(&format!("by={user}")),
         "{logged}"
     );
     run(
-        &["registry", "discard", id],
-        &[("SUDO_USER", "operator1"), ("REGISTER_BY", "B. Operator")],
+        &["registry", "apply", "discard", file, "--by", "B. Operator"],
+        &[("SUDO_USER", "operator1")],
     );
     let audit = place.run(&["audit", id], None);
     for heading in [

@@ -379,15 +379,10 @@ fn mismatched_record_history_and_list_counts_are_reported() {
             "SELECT trainee_id AS text FROM trainees ORDER BY id",
         );
         // The history has an entry for what changes after the creation.
-        let discarded = place.run(
-            &[
-                "registry",
-                "discard",
-                &ids[0],
-                "--database-url",
-                database.url(),
-            ],
-            None,
+        let discarded = place.apply(
+            "discard",
+            &format!("trainee_id\n{}\n", ids[0]),
+            &["--database-url", database.url()],
         );
         assert_eq!(discarded.status(), 0, "{}", discarded.stderr());
         let edit = edited(kind, "discarded_at", "2026-01-01T00:00:00.000Z");

@@ -83,17 +83,14 @@ fn commands(place: &Workplace) -> Vec<Vec<String>> {
     let mut commands = vec![
         with(&["school", "import"], &schools),
         with(&["partner", "import"], &partners),
-        with(&["registry", "award", "--from-file"], &trainees),
+        with(&["registry", "apply", "award"], &trainees),
     ];
     for words in [
         "provider list",
         "provider close 10000001",
         "token issue --provider 10000001 --name Records",
         "token list",
-        "token rotate 1",
         "token revoke 1",
-        "registry issue-trn 3xampleTra1neeWh1sNotTh1 1234567",
-        "registry award 3xampleTra1neeWh1sNotTh1",
         "sandbox seed --provider 10000001 --trainees 1",
         "usage",
         "version readiness v2025.0",
@@ -256,12 +253,7 @@ fn nothing_is_invented_in_production() {
         "works in the sandbox environment only",
     );
     let id = &ids[0];
-    refuses(
-        &place.run(&["registry", "issue-trn", id], None),
-        "a TRN is required",
-    );
-    let file = place.write("numbers.csv", format!("trainee_id,trn\n{id},\n"));
-    let refused = place.run(&["registry", "issue-trn", "--from-file"], Some(&file));
+    let refused = place.apply("issue-trn", &format!("trainee_id,trn\n{id},\n"), &[]);
     assert_eq!(refused.status(), 1);
     let expected = format!(
         "done       0\nunchanged  0\nrefused    1\nline 2: trainee {id}: a TRN is required: "
@@ -278,12 +270,8 @@ fn nothing_is_invented_in_production() {
         ),
         [""; 0]
     );
-    let issued = succeeds(place.run(&["registry", "issue-trn", id, "1234567"], None));
-    assert!(
-        issued.stdout().contains("TRN 1234567"),
-        "{}",
-        issued.stdout()
-    );
+    let numbered = format!("trainee_id,trn\n{id},1234567\n");
+    succeeds(place.apply("issue-trn", &numbered, &[]));
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn nothing_of_an_erased_person_is_left_in_the_database() {
     );
     let ids = texts(&url, &others);
     assert!(ids.len() > SERVED.len());
-    done(place.run(&["registry", "discard", &ids[0]], None));
+    done(place.apply("discard", &format!("trainee_id\n{}\n", ids[0]), &[]));
     let replies = "SELECT CAST(count(*) AS TEXT) AS text FROM replies";
     let of_person = format!(
         "{replies} WHERE lower(idempotency_key) LIKE '%{}%'",
@@ -438,12 +438,12 @@ fn an_erasure_is_confirmed_recorded_and_made_once() {
             "the second time changed something"
         );
         for action in ["discard", "undo-withdrawal", "award"] {
-            let refused = run(&["registry", action, &id]);
+            let refused = place.apply(action, &format!("trainee_id\n{id}\n"), &on);
             assert_eq!(refused.status(), 1);
             assert!(
-                refused.stderr().contains("the trainee was erased"),
+                refused.stdout().contains("the trainee was erased"),
                 "{}",
-                refused.stderr()
+                refused.stdout()
             );
         }
         require_clean(&place, &on);

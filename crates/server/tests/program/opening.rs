@@ -6,7 +6,7 @@ use test_support::{Database, Kind};
 use super::support::{Workplace, execute, kinds, texts};
 
 /// Commands that need a register.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 11] = [
     "check",
     "audit 3xampleTra1neeWh1sNotTh1",
     "usage",
@@ -15,8 +15,7 @@ const COMMANDS: [&str; 12] = [
     "token list",
     "token issue --provider 10000001 --name Records",
     "token revoke 1",
-    "registry award 3xampleTra1neeWh1sNotTh1",
-    "registry issue-trn 3xampleTra1neeWh1sNotTh1 1234567",
+    "registry apply award awards.csv",
     "sandbox seed --provider 10000001 --trainees 1",
     "version readiness v2025.0",
 ];

@@ -767,9 +767,7 @@ fn nothing_of_a_person_leaves_the_records() {
     let oldest = SERVED.first().unwrap().label.to_string();
     let ukprn = DEMO_UKPRN;
     let of_provider = [
-        vec!["usage", "export", "--provider", ukprn],
-        vec!["usage", "export", "--provider", ukprn, "--format", "svg"],
-        vec!["request", "search", "--provider", ukprn],
+        vec!["request", "list", "--provider", ukprn],
         vec!["request", "refused", "--provider", ukprn],
     ];
     for command in [vec!["usage"], vec!["version", "readiness", &oldest]]

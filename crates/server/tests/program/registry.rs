@@ -1,12 +1,11 @@
-//! The registry's commands, with single trainees and with files, and the registry that a server
-//! plays.
+//! Files of registry actions, and the registry that a server plays.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use server::sandbox::demo;
 
-use super::support::{Ended, Server, Workplace, agent, execute};
+use super::support::{Ended, Server, Workplace, agent, execute, texts};
 
 /// How long a server may take at the very most.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -44,10 +43,6 @@ fn post(server: &Server, id: &str, action: &str, body: &Value) {
     assert!(status == 200 || status == 202, "{reply}");
 }
 
-fn registry(place: &Workplace, arguments: &[&str]) -> Ended {
-    place.run(&[&["registry"], arguments].concat(), None)
-}
-
 #[track_caller]
 fn prints(ended: &Ended, expected: &str) {
     assert_eq!(
@@ -58,30 +53,16 @@ fn prints(ended: &Ended, expected: &str) {
     );
 }
 
-#[track_caller]
-fn refuses(ended: &Ended, reason: &str) {
-    let expected = format!("trainee-register: {reason}\n");
-    assert_eq!(
-        (ended.status(), ended.stdout(), ended.stderr()),
-        (1, "", &*expected)
-    );
-}
-
 #[test]
-fn each_command_runs_once_beside_a_server_and_is_recorded() {
+fn each_action_runs_once_beside_a_server_and_is_recorded() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
     let id = &*create(&server, 1990);
-    let twice = |arguments: &[&str], standing: &str| {
-        let by = [arguments, &["--by", "A. Operator"]].concat();
-        prints(
-            &registry(&place, &by),
-            &format!("trainee {id}: {standing}\n"),
-        );
-        prints(
-            &registry(&place, arguments),
-            &format!("trainee {id}: no change: {standing}\n"),
-        );
+    let twice = |action: &str, rows: &str| {
+        let first = place.apply(action, rows, &["--by", "A. Operator"]);
+        prints(&first, "done       1\nunchanged  0\nrefused    0\n");
+        let second = place.apply(action, rows, &[]);
+        prints(&second, "done       0\nunchanged  1\nrefused    0\n");
     };
     let today = read(&server, id)["created_at"].as_str().unwrap()[..10].to_owned();
     post(
@@ -90,21 +71,15 @@ fn each_command_runs_once_beside_a_server_and_is_recorded() {
         "defer",
         &json!({ "data": { "defer_date": today } }),
     );
-    twice(
-        &["reinstate", id, "--date", &today],
-        "submitted_for_trn, without a TRN",
-    );
-    twice(&["issue-trn", id, "1234567"], "trn_received, TRN 1234567");
-    prints(
-        &registry(&place, &["issue-trn", id]),
-        &format!("trainee {id}: no change: trn_received, TRN 1234567\n"),
-    );
+    twice("reinstate", &format!("trainee_id,date\n{id},{today}\n"));
+    twice("issue-trn", &format!("trainee_id,trn\n{id},1234567\n"));
     let body = json!({ "data": {
         "withdrawal_date": today, "trigger": "trainee", "future_interest": "no", "reasons": ["trainee_workload_issues"],
     } });
     post(&server, id, "withdraw", &body);
-    twice(&["undo-withdrawal", id], "trn_received, TRN 1234567");
-    twice(&["discard", id], "trn_received, TRN 1234567, discarded");
+    let rows = format!("trainee_id\n{id}\n");
+    twice("undo-withdrawal", &rows);
+    twice("discard", &rows);
     assert_eq!(
         server
             .send(&agent(), "GET", &format!("{}/{id}", path()), None)
@@ -113,60 +88,14 @@ fn each_command_runs_once_beside_a_server_and_is_recorded() {
     );
 
     let audit = place.run(&["audit", id], None);
-    for command in ["reinstate", "issue-trn", "undo-withdrawal", "discard"] {
-        let heading = format!("  registry {command}  by A. Operator\n");
+    for action in ["reinstate", "issue-trn", "undo-withdrawal", "discard"] {
+        let heading = format!("  registry {action}  by A. Operator\n");
         assert_eq!(
             audit.stdout().matches(&heading).count(),
             1,
             "{}",
             audit.stdout()
         );
-    }
-}
-
-#[test]
-fn what_cannot_be_done_is_refused_with_the_reason() {
-    let place = Workplace::new();
-    let server = place.serve(&[], None);
-    let (one, other) = (&*create(&server, 1990), &*create(&server, 1991));
-    assert_eq!(registry(&place, &["issue-trn", one, "1234567"]).status(), 0);
-    refuses(
-        &registry(&place, &["issue-trn", other, "1234567"]),
-        &format!("trainee {other}: the TRN is that of another person, trainee {one}"),
-    );
-    refuses(
-        &registry(&place, &["issue-trn", one, "7654321"]),
-        &format!("trainee {one}: the trainee has the TRN 1234567 already"),
-    );
-    refuses(
-        &registry(&place, &["award", other]),
-        &format!("trainee {other}: cannot award a trainee in state submitted_for_trn"),
-    );
-    refuses(
-        &registry(&place, &["undo-withdrawal", other]),
-        &format!(
-            "trainee {other}: cannot undo the withdrawal of a trainee in state submitted_for_trn"
-        ),
-    );
-    refuses(
-        &registry(&place, &["reinstate", other, "--date", "2026-01-01"]),
-        &format!("trainee {other}: cannot reinstate a trainee in state submitted_for_trn"),
-    );
-    let absent = "3xampleTra1neeWh1sNotTh1";
-    refuses(
-        &registry(&place, &["discard", absent]),
-        &format!("trainee {absent}: no trainee has this identifier"),
-    );
-    for wrong in [
-        &["issue-trn", one, "123456"][..],
-        &["issue-trn"],
-        &["award"],
-        &["award", one, "--from-file", "file.csv"],
-        &["reinstate", one, "--date", "2026-02-30"],
-        &["reinstate", one, "--date", "2026-01-1"],
-        &["reinstate", one, "--itt-end-date", "2027-02-29"],
-    ] {
-        assert_eq!(registry(&place, wrong).status(), 2, "{wrong:?}");
     }
 }
 
@@ -184,7 +113,7 @@ fn rejected_file_rows_are_named_by_line_and_others_processed() {
     );
     let file = place.write("numbers.csv", text);
     let from = |command: &str, file: &std::path::Path| {
-        place.run(&["registry", command, "--from-file"], Some(file))
+        place.run(&["registry", "apply", command], Some(file))
     };
     let refused = format!(
         "line 3: trainee {other}: the TRN is that of another person, trainee {one}\n\
@@ -265,7 +194,7 @@ fn report_is_printed_even_if_file_stops_or_storing_fails() {
         "rows.csv",
         format!("trainee_id,trn\n{one},12345\n{one},1234567\n{other},7654321\n"),
     );
-    let done = || place.run(&["registry", "issue-trn", "--from-file"], Some(&file));
+    let done = || place.run(&["registry", "apply", "issue-trn"], Some(&file));
     let refused = "refused    1\nline 2: trn must be 7 digits\n";
 
     execute(
@@ -278,11 +207,10 @@ fn report_is_printed_even_if_file_stops_or_storing_fails() {
         format!("done       0\nunchanged  0\n{refused}stopped at line 3\n")
     );
     assert_eq!(stopped.status(), 1);
-    let shown = place.run(&["import", "show", "1"], None);
-    prints(
-        &shown,
-        "line  problem\n2     trn must be 7 digits\nstopped at line 3\n",
-    );
+    let stored = texts(&place.url(), "SELECT refused_rows AS text FROM imports");
+    assert_eq!(stored, ["[[2,\"trn must be 7 digits\"]]"]);
+    let stopped_at = "SELECT CAST(stopped_at_line AS TEXT) AS text FROM imports";
+    assert_eq!(texts(&place.url(), stopped_at), ["3"]);
 
     execute(
         &place.url(),

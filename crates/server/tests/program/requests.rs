@@ -1,7 +1,7 @@
 //! The requests of a provider, as an operator looks at them.
 
 use adapter_kit::ApiVersion;
-use serde_json::{Value, json};
+use serde_json::Value;
 use versions::SERVED;
 
 use super::support::{Workplace, agent, execute};
@@ -91,7 +91,7 @@ fn what_a_server_logged_is_there_when_it_has_stopped() {
     server.stop();
     let list = |more: &[&str]| {
         let ended = place.run(
-            &[&["request", "search", "--provider", DEMO_UKPRN], more].concat(),
+            &[&["request", "list", "--provider", DEMO_UKPRN], more].concat(),
             None,
         );
         assert_eq!((ended.status(), ended.stderr()), (0, ""));
@@ -137,18 +137,14 @@ fn a_server_whose_log_of_requests_is_off_logs_nothing() {
     assert_eq!(server.send(&agent, "GET", &path, None).0, 404);
     drop(agent);
     server.stop();
-    let ended = place.run(&["request", "search", "--provider", DEMO_UKPRN], None);
+    let ended = place.run(&["request", "list", "--provider", DEMO_UKPRN], None);
     assert_eq!(rows(ended.stdout()), Vec::<Vec<String>>::new());
 }
 
 #[test]
 fn what_cannot_be_looked_for_is_refused() {
     let place = Workplace::migrated();
-    for command in [
-        vec!["request", "search"],
-        vec!["request", "refused"],
-        vec!["usage", "export"],
-    ] {
+    for command in [["request", "list"], ["request", "refused"]] {
         let ended = place.run(&[&command[..], &["--provider", "10000009"]].concat(), None);
         assert_eq!((ended.status(), ended.stdout()), (1, ""), "{command:?}");
         assert!(
@@ -167,7 +163,7 @@ fn what_cannot_be_looked_for_is_refused() {
         ("--outcome", "lost"),
     ] {
         let ended = place.run(
-            &["request", "search", "--provider", "10000001", option, value],
+            &["request", "list", "--provider", "10000001", option, value],
             None,
         );
         assert_eq!(ended.status(), 2, "{option}");
@@ -175,68 +171,16 @@ fn what_cannot_be_looked_for_is_refused() {
 }
 
 #[test]
-fn usage_is_exported_by_month_for_one_provider() {
-    let place = logged(1);
-    let (older, newest) = (oldest().label, SERVED[SERVED.len() - 1].label);
-    let today = chrono::Utc::now().date_naive();
-    let this = today.format("%Y-%m").to_string();
-    let long_ago = today - chrono::Months::new(14);
-    execute(
-        &place.url(),
-        &format!(
-            "INSERT INTO request_totals (day, token_id, version, endpoint, status, kind, detail, requests, first_at,
-                                         first_request_id, last_at, last_request_id) VALUES
-                ('{this}-01', 1, '{newest}', 'GET /info', 200, 'request', '', 7, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b'),
-                ('{today}', 1, '{older}', 'POST /trainees', 201, 'request', '', 40, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b'),
-                ('{today}', 1, '{older}', 'POST /trainees', 201, 'name', 'a_name', 3, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b'),
-                ('{today}', 2, '{older}', 'POST /trainees', 201, 'request', '', 5, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b'),
-                ('{long_ago}', 1, '{older}', 'GET /info', 200, 'request', '', 9, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b');"
-        ),
-    );
-    let export = |more: &[&str]| {
-        let ended = place.run(
-            &[&["usage", "export", "--provider", "10000001"], more].concat(),
-            None,
-        );
-        assert_eq!((ended.status(), ended.stderr()), (0, ""));
-        ended.stdout().to_owned()
-    };
-    let expected = format!(
-        "month,version,endpoint,requests\n{this},{older},POST /trainees,40\n{this},{newest},GET /info,7\n"
-    );
-    assert_eq!(export(&[]), expected);
-    assert_eq!(export(&["--months", "1"]), expected);
-    let picture = export(&["--format", "svg"]);
-    assert!(
-        picture.starts_with("<svg ") && picture.ends_with("</svg>\n"),
-        "{picture}"
-    );
-    assert!(
-        picture.contains(&format!("{this}: {older} 40, {newest} 7.")),
-        "{picture}"
-    );
-    // The report of all is as before.
-    let report = place.run(
-        &["usage", "--provider", "10000002", "--output", "json"],
-        None,
-    );
-    let report: Value = serde_json::from_str(report.stdout()).unwrap();
-    assert_eq!(report["total"]["requests"], json!(5));
-}
-
-#[test]
 fn empty_lists_say_none() {
     let place = logged(0);
     for arguments in [
-        &["request", "search", "--provider", "10000001"][..],
+        &["request", "list", "--provider", "10000001"][..],
         &["user", "list"],
-        &["import", "list"],
         &["registry", "queue"],
         &["registry", "queue", "--for", "award"],
         &["trainee", "erasures"],
         &["version", "readiness"],
         &["token", "list", "--expiring", "0"],
-        &["user", "activity", "--since", "2999-01-01"],
     ] {
         let ended = place.run(arguments, None);
         assert_eq!(
@@ -270,7 +214,7 @@ fn empty_lists_say_none() {
 #[test]
 fn filters_that_can_match_nothing_are_refused() {
     let place = logged(1);
-    let list = ["request", "search", "--provider", "10000001"];
+    let list = ["request", "list", "--provider", "10000001"];
     for (option, value, expected) in [
         (
             "--version",

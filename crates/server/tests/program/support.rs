@@ -96,6 +96,15 @@ impl Workplace {
         Ended(self.command(arguments, path).output().unwrap())
     }
 
+    /// Performs a registry action on the trainees in a file with these rows.
+    pub(crate) fn apply(&self, action: &str, rows: &str, options: &[&str]) -> Ended {
+        let file = self.write("rows.csv", rows);
+        self.run(
+            &[&["registry", "apply", action], options].concat(),
+            Some(&file),
+        )
+    }
+
     /// Serves a demo on a free port, without the simulated registry unless the arguments enable it.
     pub(crate) fn serve(&self, arguments: &[&str], path: Option<&Path>) -> Server {
         let mut command = self.serve_command(arguments);

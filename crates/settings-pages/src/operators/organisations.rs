@@ -85,7 +85,7 @@ pub(crate) fn show_all(
     Reply::page(&Organisations {
         frame,
         state: session.register_state()?,
-        sends_mail: request.sends_mail,
+        sends_mail: request.settings.sends_mail,
         writes: load_writes(session, request.versions)?,
         days: WRITES_DAYS,
         organisations: session.organisation_summaries()?,

@@ -111,7 +111,7 @@ fn page<'a>(
     faults: Faults,
     outcome: Option<String>,
 ) -> TraineeForm<'a> {
-    let is_production = request.environment == storage::base::token::Environment::Production;
+    let is_production = request.state.environment == storage::base::token::Environment::Production;
     let frame = Frame::new(request, operator.signed_in, SettingsSection::Registry);
     TraineeForm {
         frame,

@@ -1,6 +1,6 @@
 //! Registry actions on the trainees of a file by an operator: the form, and the report.
 //!
-//! Each row runs in its own job, like in the commands, so that requests of the API do not wait for
+//! Each row runs in its own job, like in the command, so that requests of the API do not wait for
 //! the whole file.
 
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use http_kit::error_chain::Causes;
 use http_kit::limits::long_jobs::LongJob;
 use registry::actions::{Outcome, RegistryAction, RegistryActionError, perform_for_operator};
 use registry::file::{FileReport, StopReason};
+use registry::import::RowProblem;
 use registry::rows::each_order;
+use storage::accounts::users::SignedIn;
 use storage::error::{Refusal, StorageError};
 use storage::session::Session;
-use storage::store::Store;
 use tokio::sync::oneshot;
 
 use crate::operators::registry_actions::{ACTIONS, named};
 use crate::operators::registry_confirm;
 use crate::operators::registry_queue::address;
 use crate::request::context::OperatorContext;
-use crate::request::file_of_actions::{ActionRows, FileOfActions};
 use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
@@ -31,6 +31,17 @@ use crate::request::page_request::PageRequest;
 pub(crate) const MAX_FORM_BYTES: usize = 262_144;
 /// The maximum number of rows per form. The commands have no such limit.
 const MAX_ROWS: usize = 1_000;
+
+/// The rows of a form with their first lines. A row is the identifier of the trainee and the
+/// action, or the problem of the row.
+type ActionRows = Vec<(u64, Result<(String, RegistryAction), RowProblem>)>;
+
+/// The rows of a form, to be processed for an operator.
+struct FileOfActions {
+    signed_in: SignedIn,
+    action: RegistryAction,
+    rows: ActionRows,
+}
 
 #[derive(Template)]
 #[template(path = "settings/registry_file.html")]
@@ -85,11 +96,12 @@ pub(crate) fn act(
         }
         Some((action, rows)) => {
             let signed_in = operator.signed_in.clone();
-            Ok(Reply::File(Box::new(FileOfActions {
+            let file = FileOfActions {
                 signed_in,
                 action,
                 rows,
-            })))
+            };
+            Ok(Reply::after(|request| perform(file, request)))
         }
         None => Reply::faults(&page(request, operator, faults)),
     }
@@ -107,7 +119,7 @@ fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
     match rows.len() {
         0 => Err("Enter at least one row below the header row".to_owned()),
         count if count > MAX_ROWS => Err(format!(
-            "Enter up to {MAX_ROWS} rows instead of {count}, or use the command line"
+            "Enter up to {MAX_ROWS} rows instead of {count}, or use `registry apply`"
         )),
         _ => Ok(rows),
     }
@@ -132,18 +144,14 @@ fn page<'a>(
 /// Processes the rows in order, stores the results and reports them. Stops if the store fails or
 /// the server stops. The rows are processed on the main thread of the server instead of a worker,
 /// so that a closed connection or an ending worker does not interrupt them.
-pub(crate) async fn perform(
-    file: FileOfActions,
-    store: &Store,
-    request: &Arc<PageRequest>,
-    job: LongJob,
-) -> Result<Reply, PageError> {
-    let store = store.clone();
-    let request = Arc::clone(request);
+async fn perform(file: FileOfActions, request: Arc<PageRequest>) -> Result<Reply, PageError> {
+    let Some(job) = request.settings.long_jobs.begin().await else {
+        return Err(PageError::Busy);
+    };
     let (sender, reply) = oneshot::channel();
     System::current().arbiter().spawn(async move {
         // Sending fails if the browser has closed the connection.
-        let _ = sender.send(perform_rows(file, &store, &request, &job).await);
+        let _ = sender.send(perform_rows(file, &request, &job).await);
     });
     reply
         .await
@@ -154,7 +162,6 @@ pub(crate) async fn perform(
 /// without the number of the import.
 async fn perform_rows(
     file: FileOfActions,
-    store: &Store,
     request: &Arc<PageRequest>,
     job: &LongJob,
 ) -> Result<Reply, PageError> {
@@ -171,7 +178,7 @@ async fn perform_rows(
         }
         match row {
             Ok((trainee_id, action)) => {
-                let outcome = perform_row(store, request, &trainee_id, &action).await;
+                let outcome = perform_row(request, &trainee_id, &action).await;
                 if let Err(error) = report.add(line, &trainee_id, outcome) {
                     log::warn!(
                         "registry file stopped; remaining rows not processed: {}",
@@ -186,7 +193,7 @@ async fn perform_rows(
     let import = report.import(&action);
     let recorded_by = signed_in.clone();
     let origin = Arc::clone(request);
-    let import = store.write(move |session| {
+    let import = request.state.store.write(move |session| {
         let by = recorded_by.operator(origin.origin())?;
         session.record_import(by, &import)
     });
@@ -206,11 +213,11 @@ async fn perform_rows(
 
 /// Processes one row if the operator is still signed in.
 async fn perform_row(
-    store: &Store,
     request: &Arc<PageRequest>,
     trainee_id: &str,
     action: &RegistryAction,
 ) -> Result<Outcome, RegistryActionError> {
+    let store = request.state.store.clone();
     let (request, trainee_id, action) =
         (Arc::clone(request), trainee_id.to_owned(), action.clone());
     let job = move |session: &mut Session<'_>| {

@@ -36,7 +36,7 @@ pub(crate) fn show(
     Reply::page(&Versions {
         frame: Frame::new(request, operator.signed_in, SettingsSection::Versions),
         newest: request.versions.newest().map(|served| served.version.label),
-        tries_writes: request.tries_writes,
+        tries_writes: request.state.recorder.checks_writes(),
         versions,
     })
 }

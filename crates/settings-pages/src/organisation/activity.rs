@@ -40,7 +40,6 @@ pub(crate) fn list(
     let filter = ActivityFilter {
         provider_ukprn: own.or(Some(chosen).filter(|ukprn| !ukprn.is_empty())),
         before: request.query.value("before").parse().ok(),
-        since: None,
         limit,
     };
     let mut entries = session.list_activity(filter)?;

@@ -90,7 +90,7 @@ fn people<'a>(
         invitations: session.pending_invitations(&organisation.ukprn)?,
         form: &request.form,
         faults,
-        sends_mail: request.sends_mail,
+        sends_mail: request.settings.sends_mail,
     })
 }
 
@@ -136,12 +136,12 @@ fn invite_person(
     invitation: NewInvitation<'_>,
 ) -> Result<Reply, PageError> {
     let frame = admin.frame(request, SettingsSection::People);
-    if request.sends_mail && request.form.value(SEND_BY) == BY_MAIL {
+    if request.settings.sends_mail && request.form.value(SEND_BY) == BY_MAIL {
         let invited = session.invite_user_by_mail(admin.actor, invitation)?;
         return Reply::page(&InvitedByMailPage { frame, invited });
     }
     let invited = session.invite_user(admin.actor, invitation)?;
-    let link = paths::sign_in(&request.site, invited.secret.reveal());
+    let link = paths::sign_in(request.organisations_site(), invited.secret.reveal());
     Reply::page(&InvitedPage {
         frame,
         invited,
@@ -152,7 +152,7 @@ fn invite_person(
 
 /// The fault of inviting a person who has access already.
 fn has_access(request: &PageRequest) -> &'static str {
-    if request.sends_mail {
+    if request.settings.sends_mail {
         "This user already has access, and can ask for a link on the sign-in page"
     } else {
         "This user already has access. If the user cannot sign in, ask the register's \

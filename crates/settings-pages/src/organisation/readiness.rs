@@ -51,7 +51,7 @@ pub(crate) fn show(
     Reply::page(&Readiness {
         frame: Frame::new(request, signed_in, SettingsSection::Readiness),
         newest,
-        tries_writes: request.tries_writes,
+        tries_writes: request.state.recorder.checks_writes(),
         versions: versions.collect(),
     })
 }

@@ -120,7 +120,7 @@ pub(crate) fn list(
     let is_valid = faults.is_empty();
     let page = Requests {
         frame: Frame::new(request, signed_in, SettingsSection::Requests),
-        logs_requests: request.logs_requests,
+        logs_requests: request.state.recorder.records_requests(),
         query,
         faults,
         endpoints: request_filter::endpoints(query),

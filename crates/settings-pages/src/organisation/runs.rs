@@ -88,7 +88,7 @@ pub(crate) fn list(
     let found = session.runs(position, PAGE)?;
     Reply::page(&Runs {
         frame: Frame::new(request, signed_in, SettingsSection::Requests),
-        logs_requests: request.logs_requests,
+        logs_requests: request.state.recorder.records_requests(),
         logs_record_keys: session.logs_record_keys()?,
         lines: found.runs.into_iter().map(RunLine::from).collect(),
         is_part: position.is_some(),

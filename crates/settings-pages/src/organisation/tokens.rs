@@ -161,7 +161,7 @@ pub(crate) fn issue(
     };
     let (token, record) = session.issue_token(&NewToken {
         provider_ukprn: &admin.organisation.ukprn,
-        environment: request.environment,
+        environment: request.state.environment,
         name,
         created_by: admin.actor,
         expires_on,
@@ -178,9 +178,9 @@ fn shown(
     old: Option<TokenRecord>,
 ) -> Result<Reply, PageError> {
     let frame = admin.frame(request, SettingsSection::Tokens);
-    let has_addresses = request.is_site_of_api;
+    let has_addresses = request.settings.is_site_of_api;
     let site = if has_addresses {
-        request.site.as_str()
+        request.organisations_site()
     } else {
         ""
     };
@@ -238,7 +238,7 @@ pub(crate) fn rotate(
         });
     };
     let rotation = Rotation {
-        environment: request.environment,
+        environment: request.state.environment,
         created_by: admin.actor,
         expires_on: None,
         overlap: Days::new(days),

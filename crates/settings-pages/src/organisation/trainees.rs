@@ -132,7 +132,7 @@ pub(crate) fn list(
             1 => "1 trainee".to_owned(),
             total => format!("{total} trainees"),
         },
-        lines: lines(&page.trainees, request.lists, today)?,
+        lines: lines(&page.trainees, request.state.lists, today)?,
         query: Some(query(1)),
         previous: (listing.page > 1).then(|| query(listing.page - 1)),
         next: (!is_last).then(|| query(listing.page + 1)),
@@ -159,7 +159,7 @@ pub(crate) fn search(
     found.truncate(most);
     let list = List {
         title: "Search results".to_owned(),
-        lines: lines(&found, request.lists, today)?,
+        lines: lines(&found, request.state.lists, today)?,
         query: None,
         previous: None,
         next: None,
@@ -194,7 +194,8 @@ pub(crate) fn download(
         let page = own.list_trainees(&listing, &standing, &totals)?;
         for document in &page.trainees {
             let trainee = document.read(Nested::Without)?;
-            let cells = COLUMNS.map(|field| add_apostrophe(cell(&trainee, field, request.lists)));
+            let cells =
+                COLUMNS.map(|field| add_apostrophe(cell(&trainee, field, request.state.lists)));
             write_row(&mut file, cells)?;
         }
         if page.next.is_none() {
@@ -234,15 +235,15 @@ pub(crate) fn show(
     let trainee = history.record();
     Reply::page(&TraineePage {
         frame: Frame::new(request, user.signed_in, SettingsSection::Trainees),
-        line: TraineeLine::new(trainee, request.lists, today),
-        fields: field_lines(trainee, request.lists),
-        nested: nested_lines(trainee, request.lists),
+        line: TraineeLine::new(trainee, request.state.lists, today),
+        fields: field_lines(trainee, request.state.lists),
+        nested: nested_lines(trainee, request.state.lists),
         left_out: history.left_out,
         changes: history
             .entries
             .into_iter()
             .rev()
-            .map(|entry| ChangeLine::new(&entry, &names, request.lists))
+            .map(|entry| ChangeLine::new(&entry, &names, request.state.lists))
             .collect(),
     })
 }

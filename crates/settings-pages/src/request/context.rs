@@ -8,7 +8,7 @@ use storage::session::{Provider, ProviderSession, Session};
 
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
-use crate::signing_in::openid::Step;
+use crate::signing_in::openid;
 use crate::state::Audience;
 
 /// A route: method, path and handler.
@@ -58,9 +58,6 @@ impl Access {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Handler {
     Public(fn(&mut Session<'_>, &PageRequest) -> Result<Reply, PageError>),
-    /// A step of signing in by OpenID Connect, open to all visitors. The step is not a single job,
-    /// because the issuer is called between two jobs.
-    OpenId(Step),
     SignedIn(fn(&mut Session<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Organisation(
         fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>,
@@ -121,7 +118,7 @@ impl Route {
     #[must_use]
     pub fn access(&self) -> Access {
         match self.handler {
-            Handler::Public(_) | Handler::OpenId(_) => Access::Public,
+            Handler::Public(_) => Access::Public,
             Handler::SignedIn(_) => Access::SignedIn,
             Handler::Organisation(_) | Handler::Own(_) => Access::Organisation,
             Handler::Admin(_) => Access::Admin,
@@ -137,9 +134,9 @@ impl Route {
         self.method == Method::Post
     }
 
-    /// Whether the route accepts the HTTP method. `HEAD` is not accepted, because it must not have
-    /// the effects of a `GET`.
+    /// Whether the route accepts the HTTP method. The callback of the issuer does not accept `HEAD`,
+    /// which must not sign a user in.
     pub(crate) fn takes(&self, method: &HttpMethod) -> bool {
-        !(method == HttpMethod::HEAD && matches!(self.handler, Handler::OpenId(_)))
+        method != HttpMethod::HEAD || self.path != openid::CALLBACK
     }
 }

@@ -1,6 +1,7 @@
 //! Replies to requests for pages: pages, redirections and error pages.
 
 use std::io;
+use std::sync::Arc;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -9,6 +10,7 @@ use actix_web::http::header::{
     LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use askama::Template;
+use futures_util::future::LocalBoxFuture;
 use gateway::error::{self, ApiError};
 use http_kit::limits::rate_limit::QuotaExceeded;
 use http_kit::paths;
@@ -19,12 +21,10 @@ use storage::error::{DatabaseError, JobError, Refusal, StorageError};
 use storage::session::Provider;
 
 use crate::request::cookies::CookieName;
-use crate::request::file_of_actions::FileOfActions;
 use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
 use crate::upload::sealing::SealError;
-use crate::upload::work_order::WorkOrder;
 
 /// The header that makes a browser open another page at once, like a link on the page (HTML,
 /// section 7.11).
@@ -210,6 +210,10 @@ fn base(ukprn: Option<&str>) -> String {
     }
 }
 
+/// Work that follows the job of a handler. Its result is the reply.
+pub(crate) type FollowUp =
+    Box<dyn FnOnce(Arc<PageRequest>) -> LocalBoxFuture<'static, Result<Reply, PageError>> + Send>;
+
 /// The reply of a handler.
 pub(crate) enum Reply {
     /// A page.
@@ -230,18 +234,23 @@ pub(crate) enum Reply {
     SignedIn(Secret),
     /// A redirection that ends the session.
     SignedOut,
-    /// Rows to process, each in its own job. The result is a page.
-    File(Box<FileOfActions>),
-    /// A page that is shown again every few seconds, and the work on an upload to start after its
-    /// job.
-    Working(String, Option<Box<WorkOrder>>),
-    /// The file of the form is to be stored for this user. The result is a redirection or a page.
-    StoreFile(Box<SignedIn>),
+    /// The result of work that follows the job of the handler.
+    After(FollowUp),
+    /// A page about running work, which is shown again every few seconds.
+    Working(String),
     /// The file was stored with this number, under the key with this text.
     FileStored(i64, String),
 }
 
 impl Reply {
+    /// The result of work that follows the job of the handler.
+    pub(crate) fn after<F>(work: impl FnOnce(Arc<PageRequest>) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<Self, PageError>> + 'static,
+    {
+        Self::After(Box::new(move |request| Box::pin(work(request))))
+    }
+
     /// A page with status 200.
     pub(crate) fn page(template: &impl Template) -> Result<Self, PageError> {
         Ok(Self::Page(
@@ -284,7 +293,7 @@ impl Reply {
                 Ok(response)
             }
             Self::Page(status, html) => Ok(page(status, Keep::Never, html)),
-            Self::Working(html, _) => {
+            Self::Working(html) => {
                 let mut response = page(StatusCode::OK, Keep::Never, html);
                 let headers = response.headers_mut();
                 headers.insert(REFRESH, HeaderValue::from_static(REFRESH_SECONDS));
@@ -319,8 +328,8 @@ impl Reply {
                 Target::Upload(id),
                 Some(CookieName::Upload.set(&key)?),
             )),
-            // Processing the rows or storing the file has replaced these replies by another one.
-            Self::File(_) | Self::StoreFile(_) => Err(PageError::NotFound),
+            // The result of the work has replaced this reply.
+            Self::After(_) => Err(PageError::NotFound),
         }
     }
 }

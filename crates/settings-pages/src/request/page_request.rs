@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
+use actix_web::dev::{Path, Url};
 use adapter_kit::Versions;
-use domain::Lists;
-use http_kit::requests::request_id::RequestId;
+use gateway::state::GatewayState;
+use http_kit::requests::request_id::{self, RequestId};
 use storage::accounts::users::{Origin, SecretDigest};
-use storage::base::token::Environment;
 use storage::error::StorageError;
 
 use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::Form;
 use crate::request::uploaded_file::UploadedFile;
-use crate::state::{Audience, Surroundings};
+use crate::state::{SettingsPages, Surroundings};
 use crate::upload::sealing::UploadKey;
 
 /// Error: a parameter of the path is missing or malformed.
@@ -44,30 +44,17 @@ impl BrowserCookie {
 
 /// A request for a page.
 pub(crate) struct PageRequest {
-    pub(crate) environment: Environment,
+    pub(crate) state: GatewayState,
+    pub(crate) settings: SettingsPages,
     pub(crate) versions: &'static Versions,
-    /// The code lists of the register.
-    pub(crate) lists: &'static Lists,
-    /// Whether this server logs requests.
-    pub(crate) logs_requests: bool,
-    /// Whether this server checks writes against the newest version.
-    pub(crate) tries_writes: bool,
-    /// The number in the path.
-    pub(crate) id: Option<i64>,
-    /// The secret in the path.
-    pub(crate) secret: Option<String>,
-    /// The UKPRN in the path.
-    pub(crate) ukprn: Option<String>,
-    /// The audience of the listener.
-    pub(crate) audience: Audience,
+    /// The parameters of the path.
+    pub(crate) path: Path<Url>,
     pub(crate) query: Form,
     pub(crate) form: Form,
     /// The file of the form.
     pub(crate) file: UploadedFile,
     /// The key of the uploads of this browser, if it has one.
     pub(crate) upload_key: Option<Arc<UploadKey>>,
-    /// The label of a version in the path.
-    pub(crate) version: Option<String>,
     /// The session of the cookie, not validated.
     pub(crate) session: Option<SecretDigest>,
     /// The token for the forms of the page.
@@ -76,21 +63,40 @@ pub(crate) struct PageRequest {
     pub(crate) browser: Option<BrowserCookie>,
     /// The sign-in attempt of the cookie, not validated.
     pub(crate) attempt: Option<SecretDigest>,
-    /// The host of the issuer, if one is configured.
-    pub(crate) issuer: Option<String>,
-    /// Whether the server sends mails.
-    pub(crate) sends_mail: bool,
     /// The requested scheme and host.
     pub(crate) own_site: String,
-    /// The scheme and host of links to the settings of an organisation.
-    pub(crate) site: String,
-    /// Whether `site` is also the site of the API.
-    pub(crate) is_site_of_api: bool,
     pub(crate) request_id: Option<RequestId>,
     pub(crate) address: String,
 }
 
 impl PageRequest {
+    /// The request without its form and its session.
+    pub(crate) fn from_head(
+        state: &GatewayState,
+        settings: &SettingsPages,
+        request: &HttpRequest,
+    ) -> Self {
+        Self {
+            state: state.clone(),
+            settings: settings.clone(),
+            versions: state.versions,
+            path: request.match_info().clone(),
+            query: Form::read(request.query_string().as_bytes()),
+            form: Form::default(),
+            file: UploadedFile::Absent,
+            upload_key: SecretCookie::from_request(request, CookieName::Upload)
+                .map(|cookie| Arc::new(UploadKey::new(cookie.text()))),
+            session: None,
+            form_token: String::new(),
+            browser: None,
+            attempt: SecretCookie::from_request(request, CookieName::SignIn)
+                .map(|cookie| cookie.digest()),
+            own_site: state.proxies.origin(request),
+            request_id: request_id::current(),
+            address: state.proxies.client_address(request).to_string(),
+        }
+    }
+
     /// The origin of the request for the activity log.
     pub(crate) fn origin(&self) -> Origin<'_> {
         Origin {
@@ -99,26 +105,27 @@ impl PageRequest {
         }
     }
 
+    /// The parameter of the path.
+    pub(crate) fn parameter(&self, name: &str) -> Result<&str, NotInPath> {
+        self.path.get(name).ok_or(NotInPath)
+    }
+
     /// The number in the path.
     pub(crate) fn id(&self) -> Result<i64, NotInPath> {
-        self.id.ok_or(NotInPath)
+        self.parameter("id")?.parse().map_err(|_| NotInPath)
+    }
+
+    /// The scheme and host of links to the settings of an organisation.
+    pub(crate) fn organisations_site(&self) -> &str {
+        let site = self.settings.organisations_site.as_deref();
+        site.unwrap_or(&self.own_site)
     }
 
     /// The properties of the listener that pages show.
     pub(crate) fn around(&self) -> Surroundings {
         Surroundings {
-            environment: self.environment,
-            audience: self.audience,
+            environment: self.state.environment,
+            audience: self.settings.audience,
         }
-    }
-
-    /// The UKPRN in the path.
-    pub(crate) fn ukprn(&self) -> Result<&str, NotInPath> {
-        self.ukprn.as_deref().ok_or(NotInPath)
-    }
-
-    /// The secret in the path.
-    pub(crate) fn secret(&self) -> &str {
-        self.secret.as_deref().unwrap_or_default()
     }
 }

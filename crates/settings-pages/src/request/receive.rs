@@ -1,5 +1,5 @@
-//! Processing of every request: the checks before a handler, in order, and the job that runs the
-//! handler.
+//! The one path of all requests for pages: session, form and its token, permission and handler in
+//! one job, work that follows the job, page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,28 +14,21 @@ use http_kit::limits::permits::Client;
 use http_kit::requests::client_address;
 use http_kit::requests::request_id::{self, RequestId};
 use storage::accounts::users::{SecretDigest, SignedIn};
-use storage::base::cause::Cause;
 use storage::base::token::Environment;
-use storage::error::{Refusal, StorageError};
+use storage::error::StorageError;
 use storage::session::Session;
 use storage::store::Store;
 
-use crate::operators::registry_file;
-use crate::request::context::{
-    Access, AdminContext, Handler, OperatorContext, Route, UploaderContext,
-};
+use crate::request::context::{Access, Route};
 use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::{self, Form};
 use crate::request::multipart;
 use crate::request::page::{PageError, Reply};
 use crate::request::page_request::{BrowserCookie, PageRequest};
+use crate::request::permission;
 use crate::request::uploaded_file::UploadedFile;
 use crate::request::wanted_page::WantedPage;
-use crate::signing_in::openid;
 use crate::state::{Audience, SettingsPages, Surroundings};
-use crate::upload::receiving;
-use crate::upload::sealing::UploadKey;
-use crate::upload::work;
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -58,16 +51,7 @@ pub(crate) async fn answer(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let answered = match receive(state, settings, route, &request, payload).await {
-        Ok(received) => {
-            if let Handler::OpenId(step) = route.handler {
-                openid::answer(state, settings, step, received).await
-            } else {
-                run(state, settings, route, received).await
-            }
-        }
-        Err(refused) => Err(refused),
-    };
+    let answered = process(state, settings, route, &request, payload).await;
     let around = Surroundings {
         environment: state.environment,
         audience: settings.audience,
@@ -109,26 +93,21 @@ fn keep_upload_key(key: &SecretCookie, response: &mut HttpResponse) {
     }
 }
 
-/// Receives a request and checks it, as far as possible without the store.
-async fn receive(
+/// Processes a request, and returns its reply or the reason for an error page.
+async fn process(
     state: &GatewayState,
     settings: &SettingsPages,
-    route: &Route,
+    route: &'static Route,
     request: &HttpRequest,
     payload: Payload,
-) -> Result<PageRequest, PageError> {
+) -> Result<Reply, PageError> {
     let cookie = SecretCookie::from_request(request, CookieName::Session);
-    let session = cookie.as_ref().map(SecretCookie::digest);
     let is_public = route.access() == Access::Public;
-    if route.max_file_bytes > 0
-        && let Some(session) = &session
-    {
-        // A large body of a session that this server has not seen would find no memory.
-        remember_valid(state, settings, session).await?;
-    }
-    let known = session
-        .as_ref()
-        .filter(|session| settings.is_known(session) && !is_public);
+    let known = if is_public {
+        None
+    } else {
+        find_known_session(state, settings, route, cookie.as_ref()).await?
+    };
     if known.is_none() {
         // Requests that try a link count also for signed-in users. The limit applies before the
         // form is read, so that excess forms use no memory.
@@ -137,88 +116,103 @@ async fn receive(
             .count(request)
             .map_err(ApiError::from_address_quota)?;
     }
-    admit(state, settings, route, request)?;
-    let client = known.map_or(Client::Unknown, |session| settings.client(session));
-    let (form, file) = if route.max_file_bytes > 0 && multipart::is_multipart(request.headers()) {
+    check_head(state, settings, route, request)?;
+    let client = known
+        .as_ref()
+        .map_or(Client::Unknown, |session| settings.client(session));
+    let (form, file) = receive_form(state, route, client, request, payload).await?;
+    let browser = if is_public {
+        Some(BrowserCookie::from_request(request)?)
+    } else {
+        None
+    };
+    let form_cookie = browser
+        .as_ref()
+        .map(|browser| &browser.cookie)
+        .or(cookie.as_ref());
+    if route.has_form() {
+        check_form_token(form_cookie, is_public, &form)?;
+        if let Some(session) = &known {
+            settings
+                .forms
+                .take(session)
+                .map_err(PageError::TooManyForms)?;
+        }
+    }
+    let form_token = form_cookie
+        .map(SecretCookie::form_token)
+        .unwrap_or_default();
+    let session = cookie.as_ref().map(SecretCookie::digest);
+    let received = PageRequest {
+        form,
+        file,
+        browser,
+        form_token,
+        session,
+        ..PageRequest::from_head(state, settings, request)
+    };
+    run(route, Arc::new(received)).await
+}
+
+/// The session of the cookie if it was valid at its last use. Does not read the store, except for
+/// a form with a file: a large body of an unknown session would find no memory.
+async fn find_known_session(
+    state: &GatewayState,
+    settings: &SettingsPages,
+    route: &Route,
+    cookie: Option<&SecretCookie>,
+) -> Result<Option<SecretDigest>, PageError> {
+    let Some(session) = cookie.map(SecretCookie::digest) else {
+        return Ok(None);
+    };
+    if route.max_file_bytes > 0 {
+        remember_valid(state, settings, &session).await?;
+    }
+    Ok(settings.is_known(&session).then_some(session))
+}
+
+/// Receives the form of a request; without a form, an empty one.
+async fn receive_form(
+    state: &GatewayState,
+    route: &Route,
+    client: Client,
+    request: &HttpRequest,
+    payload: Payload,
+) -> Result<(Form, UploadedFile), PageError> {
+    if !route.has_form() {
+        return Ok((Form::default(), UploadedFile::Absent));
+    }
+    if route.max_file_bytes > 0 && multipart::is_multipart(request.headers()) {
         if client != Client::Unknown {
             connections::expect_large_body(request);
         }
         let bodies = (&state.bodies, client);
         let received = multipart::receive(request.headers(), payload, bodies, route).await?;
         connections::end_body(request);
-        received
-    } else if route.has_form() {
-        let body = state
-            .bodies
-            .receive(client, request, payload, route.max_form_bytes)
-            .await
-            .map_err(ApiError::from)?;
-        (Form::read(&body), UploadedFile::Absent)
-    } else {
-        (Form::default(), UploadedFile::Absent)
-    };
-    let browser = if is_public {
-        Some(BrowserCookie::from_request(request)?)
-    } else {
-        None
-    };
-    let made_for = browser
-        .as_ref()
-        .map(|browser| &browser.cookie)
-        .or(cookie.as_ref());
-    // Without a cookie there is no session, and the handler does not run.
-    if route.has_form() && made_for.is_some_and(|cookie| !cookie.has_made(form.value(form::TOKEN)))
-    {
-        return Err(if is_public {
-            PageError::OtherBrowser
-        } else {
-            PageError::OtherSession
-        });
+        return Ok(received);
     }
-    if let Some(session) = known.filter(|_| route.has_form()) {
-        settings
-            .forms
-            .take(session)
-            .map_err(PageError::TooManyForms)?;
+    let body = state
+        .bodies
+        .receive(client, request, payload, route.max_form_bytes)
+        .await
+        .map_err(ApiError::from)?;
+    Ok((Form::read(&body), UploadedFile::Absent))
+}
+
+/// Rejects a form without the token of its cookie. Without a cookie there is no session, and the
+/// handler does not run.
+fn check_form_token(
+    cookie: Option<&SecretCookie>,
+    is_public: bool,
+    form: &Form,
+) -> Result<(), PageError> {
+    if cookie.is_none_or(|cookie| cookie.has_made(form.value(form::TOKEN))) {
+        Ok(())
+    } else if is_public {
+        Err(PageError::OtherBrowser)
+    } else {
+        Err(PageError::OtherSession)
     }
-    Ok(PageRequest {
-        environment: state.environment,
-        versions: state.versions,
-        lists: state.lists,
-        logs_requests: state.recorder.records_requests(),
-        tries_writes: state.recorder.checks_writes(),
-        id: request
-            .match_info()
-            .get("id")
-            .and_then(|id| id.parse().ok()),
-        secret: request.match_info().get("secret").map(str::to_owned),
-        ukprn: request.match_info().get("ukprn").map(str::to_owned),
-        audience: settings.audience,
-        query: Form::read(request.query_string().as_bytes()),
-        form,
-        file,
-        upload_key: SecretCookie::from_request(request, CookieName::Upload)
-            .map(|cookie| Arc::new(UploadKey::new(cookie.text()))),
-        version: request.match_info().get("version").map(str::to_owned),
-        session,
-        form_token: made_for.map(SecretCookie::form_token).unwrap_or_default(),
-        browser,
-        attempt: SecretCookie::from_request(request, CookieName::SignIn)
-            .map(|cookie| cookie.digest()),
-        issuer: settings
-            .issuer
-            .as_ref()
-            .map(|issuer| issuer.host().to_owned()),
-        sends_mail: settings.sends_mail,
-        own_site: state.proxies.origin(request),
-        site: match &settings.organisations_site {
-            Some(site) => site.to_string(),
-            None => state.proxies.origin(request),
-        },
-        is_site_of_api: settings.is_site_of_api,
-        request_id: request_id::current(),
-        address: state.proxies.client_address(request).to_string(),
-    })
 }
 
 /// Looks a session up in the store, unless it is known, and remembers it if it is valid.
@@ -242,7 +236,7 @@ async fn remember_valid(
 }
 
 /// Checks the head of a request before its body is read.
-fn admit(
+fn check_head(
     state: &GatewayState,
     settings: &SettingsPages,
     route: &Route,
@@ -304,66 +298,48 @@ fn require_own_site(state: &GatewayState, request: &HttpRequest) -> Result<(), P
     }
 }
 
-/// Runs the handler in one job, within the concurrency limit.
-async fn run(
-    state: &GatewayState,
-    settings: &SettingsPages,
-    route: &'static Route,
-    received: PageRequest,
-) -> Result<Reply, PageError> {
-    let Some(permit) = settings.acquire(received.session.as_ref()).await else {
-        return Err(PageError::Busy);
+/// Runs the handler if the user has the permission, then the work that follows.
+async fn run(route: &'static Route, request: Arc<PageRequest>) -> Result<Reply, PageError> {
+    let handled = run_job(route, Arc::clone(&request)).await;
+    if let (Err(PageError::NotSignedIn), Some(session)) = (&handled, &request.session) {
+        request.settings.forget(session);
+    }
+    let (reply, signed_in) = handled?;
+    let reply = if let Reply::After(work) = reply {
+        work(Arc::clone(&request)).await?
+    } else {
+        reply
     };
-    let received = Arc::new(received);
-    let request = Arc::clone(&received);
+    if let Some((session, signed_in)) = request.session.clone().zip(signed_in) {
+        request.settings.remember(session, signed_in.user_id);
+        let store = request.state.store.clone();
+        // Jobs of forms have already recorded the use.
+        if !route.has_form() && signed_in.is_use_due(store.now()) {
+            let recording = record_session_use(store, signed_in, request_id::for_the_log());
+            // The recording continues after the timeout.
+            let _ = rt::time::timeout(RECORDING_TIME, rt::spawn(recording)).await;
+        }
+    }
+    Ok(reply)
+}
+
+/// Checks the permission and runs the handler in one job, within the concurrency limit.
+async fn run_job(
+    route: &'static Route,
+    request: Arc<PageRequest>,
+) -> Result<(Reply, Option<SignedIn>), PageError> {
+    let permit = request.settings.acquire(request.session.as_ref()).await;
+    let permit = permit.ok_or(PageError::Busy)?;
+    let store = request.state.store.clone();
     let job = move |session: &mut Session<'_>| {
         // The permit is held until the job ends, also after the browser has closed the connection.
         let _held = &permit;
-        handle(session, route, &request)
+        permission::handle(session, route, &request)
     };
-    let outcome = match route.has_form() {
-        true => state.store.write(job).await,
-        false => state.store.read(job).await,
-    };
-    match outcome {
-        Ok((mut reply, signed_in)) => {
-            if let Reply::Working(_, order) = &mut reply
-                && let Some(order) = order.take()
-            {
-                work::start(state, &settings.long_jobs, *order).await;
-            }
-            let reply = if let Reply::File(file) = reply {
-                // The permit of the page was released with its job.
-                let Some(job) = settings.long_jobs.begin().await else {
-                    return Err(PageError::Busy);
-                };
-                registry_file::perform(*file, &state.store, &received, job).await?
-            } else if let Reply::StoreFile(signed_in) = reply {
-                receiving::store_file(*signed_in, &state.store, &received).await?
-            } else {
-                reply
-            };
-            if let Some((session, signed_in)) = received.session.clone().zip(signed_in) {
-                settings.remember(session, signed_in.user_id);
-                // Jobs of forms have already recorded the use.
-                if !route.has_form() && signed_in.is_use_due(state.store.now()) {
-                    let recording = record_session_use(
-                        state.store.clone(),
-                        signed_in,
-                        request_id::for_the_log(),
-                    );
-                    // The recording continues after the timeout.
-                    let _ = rt::time::timeout(RECORDING_TIME, rt::spawn(recording)).await;
-                }
-            }
-            Ok(reply)
-        }
-        Err(error) => {
-            if let (PageError::NotSignedIn, Some(session)) = (&error, &received.session) {
-                settings.forget(session);
-            }
-            Err(error)
-        }
+    if route.has_form() {
+        store.write(job).await
+    } else {
+        store.read(job).await
     }
 }
 
@@ -376,101 +352,4 @@ async fn record_session_use(store: Store, signed_in: SignedIn, request_id: Reque
     if let Err(error) = recorded {
         log::warn!(request_id; "session use not recorded; user may be signed out early: {error}");
     }
-}
-
-/// Identifies the user, and runs the handler if the user has access.
-fn handle(
-    session: &mut Session<'_>,
-    route: &Route,
-    request: &PageRequest,
-) -> Result<(Reply, Option<SignedIn>), PageError> {
-    if let Handler::Public(handler) = route.handler {
-        return Ok((handler(session, request)?, None));
-    }
-    let digest = request.session.as_ref().ok_or(PageError::NotSignedIn)?;
-    let changes_settings =
-        matches!(route.handler, Handler::Admin(_) | Handler::OperatorAdmin(_)) && route.has_form();
-    let signed_in = if changes_settings {
-        session.signed_in_to_change(digest)?
-    } else {
-        session.signed_in(digest)?
-    };
-    let is_here =
-        |signed_in: &SignedIn| request.audience.includes(signed_in.organisation.is_none());
-    let signed_in = signed_in.filter(is_here).ok_or(PageError::NotSignedIn)?;
-    if route.has_form() {
-        session.record_session_use(&signed_in)?;
-    }
-    // Users of organisations and operators get `NotFound` for each other's pages.
-    let organisation = || signed_in.organisation.as_ref().ok_or(PageError::NotFound);
-    let operator = || {
-        signed_in
-            .operator(request.origin())
-            .map_err(|_| PageError::NotFound)
-    };
-    let reply = match route.handler {
-        Handler::Public(handler) => handler(session, request)?,
-        // OpenID steps are not single jobs and run elsewhere.
-        Handler::OpenId(_) => return Err(PageError::NotFound),
-        Handler::SignedIn(handler) => handler(session, request, &signed_in)?,
-        Handler::Organisation(handler) => handler(session, request, &signed_in, organisation()?)?,
-        Handler::Own(handler) => {
-            let ukprn = &organisation()?.ukprn;
-            let own = session.open_provider(ukprn, Cause::new("settings"))?;
-            handler(
-                &mut own.ok_or(Refusal::UnknownProvider)?,
-                request,
-                &signed_in,
-            )?
-        }
-        Handler::Admin(handler) => {
-            let organisation = organisation()?;
-            let actor = signed_in.actor(request.origin())?;
-            handler(
-                session,
-                request,
-                &AdminContext {
-                    signed_in: &signed_in,
-                    organisation,
-                    actor,
-                },
-            )?
-        }
-        Handler::Uploader(handler) => {
-            organisation()?;
-            let context = UploaderContext {
-                signed_in: &signed_in,
-                uploader: signed_in.uploader()?,
-            };
-            handler(session, request, &context)?
-        }
-        Handler::Operator(handler) => handler(
-            session,
-            request,
-            &OperatorContext {
-                signed_in: &signed_in,
-                actor: operator()?,
-            },
-        )?,
-        Handler::OperatorOrganisation(handler) => {
-            operator()?;
-            let organisation = session.organisation(request.ukprn()?)?;
-            handler(session, request, &signed_in, &organisation)?
-        }
-        Handler::OperatorAdmin(handler) => {
-            let actor = operator()?;
-            let ukprn = request.ukprn()?;
-            let organisation = &match route.has_form() {
-                true => session.organisation_to_change(ukprn)?.into(),
-                false => session.organisation(ukprn)?,
-            };
-            let context = AdminContext {
-                signed_in: &signed_in,
-                organisation,
-                actor: actor.limited_to_provider(organisation),
-            };
-            handler(session, request, &context).map_err(PageError::for_operator)?
-        }
-    };
-    Ok((reply, Some(signed_in)))
 }

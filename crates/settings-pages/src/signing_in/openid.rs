@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use actix_web::web;
 use askama::Template;
-use gateway::state::GatewayState;
 use http_kit::error_chain::Causes;
 use http_kit::paths;
 use openidconnect::RedirectUrl;
@@ -26,7 +25,6 @@ pub use self::claims::{ClaimName, ClaimNames};
 pub use self::fetch::AddressError;
 use self::issuer::{Answer, IssuerError};
 pub use self::issuer::{Issuer, IssuerConfig};
-use crate::request::jobs;
 use crate::request::page::{Frame, PageError, Reply};
 use crate::request::page_request::PageRequest;
 use crate::state::SettingsPages;
@@ -38,17 +36,6 @@ pub(crate) const CALLBACK: &str = "/sign-in/oidc/callback";
 const SECRET: &str = "secret";
 /// The field with the UKPRN of the chosen organisation; empty for operators of the service.
 const ORGANISATION: &str = "organisation";
-
-/// A step of signing in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Sends the browser to the issuer.
-    Begin,
-    /// Receives the browser from the issuer.
-    Callback,
-    /// Receives the choice of an organisation.
-    Choose,
-}
 
 #[derive(Template)]
 #[template(path = "settings/continue.html")]
@@ -66,19 +53,28 @@ struct Choice<'a> {
     secret: &'a str,
 }
 
-/// Performs a step of signing in, if an issuer is configured.
-pub(crate) async fn answer(
-    state: &GatewayState,
-    settings: &SettingsPages,
-    step: Step,
-    request: PageRequest,
-) -> Result<Reply, PageError> {
-    let issuer = settings.issuer.clone().ok_or(PageError::NotFound)?;
-    let reply = match step {
-        Step::Begin => begin(state, settings, issuer.clone(), request).await,
-        Step::Callback => come_back(state, settings, issuer.clone(), request).await,
-        Step::Choose => choose(state, settings, request).await,
-    };
+/// Sends the browser to the issuer.
+pub(crate) fn begin(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
+    let issuer = configured_issuer(request)?;
+    Ok(Reply::after(async move |request: Arc<PageRequest>| {
+        log_failure(&issuer, send_to_issuer(&issuer, &request).await)
+    }))
+}
+
+/// Receives the browser from the issuer.
+pub(crate) fn come_back(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
+    let issuer = configured_issuer(request)?;
+    Ok(Reply::after(async move |request: Arc<PageRequest>| {
+        log_failure(&issuer, receive_answer(&issuer, request).await)
+    }))
+}
+
+fn configured_issuer(request: &PageRequest) -> Result<Issuer, PageError> {
+    request.settings.issuer.clone().ok_or(PageError::NotFound)
+}
+
+/// Logs an error of the issuer.
+fn log_failure(issuer: &Issuer, reply: Result<Reply, PageError>) -> Result<Reply, PageError> {
     if let Err(PageError::Issuer(error)) = &reply {
         log::warn!(
             "OpenID Connect sign-in failed; issuer: {}; {}",
@@ -91,17 +87,12 @@ pub(crate) async fn answer(
 
 /// Sends the browser to the issuer through a page with a link: the content security policy forbids
 /// forms that lead to other sites, also through a redirection.
-async fn begin(
-    state: &GatewayState,
-    settings: &SettingsPages,
-    issuer: Issuer,
-    request: PageRequest,
-) -> Result<Reply, PageError> {
-    let redirect = redirect_address(&request)?;
+async fn send_to_issuer(issuer: &Issuer, request: &PageRequest) -> Result<Reply, PageError> {
+    let redirect = redirect_address(request)?;
     let fetched = issuer.clone();
-    let now = state.store.now();
-    let discovered = fetching(settings, move || fetched.discover(now)).await?;
-    let begun = jobs::write(state, settings, |session| Ok(session.begin_sign_in()?)).await?;
+    let now = request.state.store.now();
+    let discovered = fetching(&request.settings, move || fetched.discover(now)).await?;
+    let begun = write(request, |session| Ok(session.begin_sign_in()?)).await?;
     let address = issuer
         .authorization_address(&discovered, &redirect, &begun)
         .to_string();
@@ -121,18 +112,13 @@ async fn begin(
 }
 
 /// Receives the answer of the issuer, and signs the user in or shows the choice of an organisation.
-async fn come_back(
-    state: &GatewayState,
-    settings: &SettingsPages,
-    issuer: Issuer,
-    request: PageRequest,
-) -> Result<Reply, PageError> {
+async fn receive_answer(issuer: &Issuer, request: Arc<PageRequest>) -> Result<Reply, PageError> {
     let redirect = redirect_address(&request)?;
     let attempt_state = SecretDigest::from_text(request.query.value("state"));
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let of_browser = browser.clone();
     // The attempt is used up by any answer.
-    let attempt = jobs::write(state, settings, move |session| {
+    let attempt = write(&request, move |session| {
         Ok(session.take_sign_in_attempt(&attempt_state, &of_browser)?)
     });
     let attempt = attempt.await?;
@@ -146,14 +132,15 @@ async fn come_back(
         code,
         issuer: field("iss"),
     };
-    let now = state.store.now();
-    let identified = fetching(settings, move || {
+    let now = request.state.store.now();
+    let issuer = issuer.clone();
+    let identified = fetching(&request.settings, move || {
         issuer.identify(answer, &redirect, attempt, now)
     });
     let identity = identified.await?;
-    let request = Arc::new(request);
-    jobs::write(state, settings, move |session| {
-        enter(session, &request, &identity, &browser)
+    let received = Arc::clone(&request);
+    write(&request, move |session| {
+        enter(session, &received, &identity, &browser)
     })
     .await
 }
@@ -196,7 +183,7 @@ fn enter(
     // Users whose pages are on another listener sign in there.
     accesses.retain(|access| {
         let is_operator = access.ukprn().is_none();
-        request.audience.includes(is_operator)
+        request.settings.audience.includes(is_operator)
     });
     match accesses.as_slice() {
         [] => Err(Refusal::NoAccess.into()),
@@ -227,32 +214,25 @@ fn enter(
 }
 
 /// Signs in to the chosen organisation.
-async fn choose(
-    state: &GatewayState,
-    settings: &SettingsPages,
-    request: PageRequest,
-) -> Result<Reply, PageError> {
-    let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
+pub(crate) fn choose(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
+    configured_issuer(request)?;
+    let browser = request.attempt.as_ref().ok_or(Refusal::SignInNotUsable)?;
     let choice = SecretDigest::from_text(request.form.value(SECRET));
     let shown_to = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
     let session_secret = shown_to.cookie.session_of(request.form.value(SECRET));
     let session_digest = SecretDigest::from_text(session_secret.reveal());
-    let request = Arc::new(request);
-    let chosen = jobs::write(state, settings, move |session| {
-        let identity = match session.take_choice(&choice, &browser) {
-            Ok(identity) => identity,
-            // The button was pressed twice: the first time has begun the same session.
-            Err(StorageError::Refused(Refusal::SignInNotUsable))
-                if session.has_begun(&session_digest)? =>
-            {
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let ukprn = Some(request.form.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
-        sign_in(session, &request, &identity, ukprn, &session_digest)
-    });
-    chosen.await?;
+    let identity = match session.take_choice(&choice, browser) {
+        Ok(identity) => identity,
+        // The button was pressed twice: the first time has begun the same session.
+        Err(StorageError::Refused(Refusal::SignInNotUsable))
+            if session.has_begun(&session_digest)? =>
+        {
+            return Ok(Reply::SignedIn(session_secret));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let ukprn = Some(request.form.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
+    sign_in(session, request, &identity, ukprn, &session_digest)?;
     Ok(Reply::SignedIn(session_secret))
 }
 
@@ -264,7 +244,7 @@ fn sign_in(
     ukprn: Option<&str>,
     secret: &SecretDigest,
 ) -> Result<(), PageError> {
-    if !request.audience.includes(ukprn.is_none()) {
+    if !request.settings.audience.includes(ukprn.is_none()) {
         return Err(Refusal::NoAccess.into());
     }
     Ok(session.sign_in_as(
@@ -281,6 +261,21 @@ fn sign_in(
 fn redirect_address(request: &PageRequest) -> Result<RedirectUrl, PageError> {
     let address = format!("{}{}{CALLBACK}", request.own_site, paths::SETTINGS);
     RedirectUrl::new(address).map_err(|_| PageError::NotFound)
+}
+
+/// Runs a job that writes, within the concurrency limit of pages.
+async fn write<T: Send + 'static>(
+    request: &PageRequest,
+    mut job: impl FnMut(&mut Session<'_>) -> Result<T, PageError> + Send + 'static,
+) -> Result<T, PageError> {
+    let permit = request.settings.acquire(None).await;
+    let permit = permit.ok_or(PageError::Busy)?;
+    let job = move |session: &mut Session<'_>| {
+        // The permit is held until the job ends, also after the browser has closed the connection.
+        let _held = &permit;
+        job(session)
+    };
+    request.state.store.write(job).await
 }
 
 /// Calls the issuer on a blocking thread, within the concurrency limit.

@@ -11,6 +11,7 @@ use storage::session::Session;
 use crate::request::form::Faults;
 use crate::request::page::{Frame, PageError, Reply};
 use crate::request::page_request::PageRequest;
+use crate::signing_in::openid::Issuer;
 
 /// The name of the field with the secret of a link.
 const SECRET: &str = "secret";
@@ -67,8 +68,8 @@ pub(super) fn explain_faults(request: &PageRequest, faults: Faults) -> Result<Re
 fn explanation(request: &PageRequest, faults: Faults) -> Explanation<'_> {
     Explanation {
         frame: Frame::sign_in(request),
-        issuer: request.issuer.as_deref(),
-        mail: request.sends_mail.then(|| MailForm {
+        issuer: request.settings.issuer.as_ref().map(Issuer::host),
+        mail: request.settings.sends_mail.then(|| MailForm {
             email: request.form.value(EMAIL),
             faults,
         }),
@@ -80,7 +81,7 @@ pub(crate) fn show_link(
     session: &mut Session<'_>,
     request: &PageRequest,
 ) -> Result<Reply, PageError> {
-    let secret = request.secret();
+    let secret = request.parameter("secret")?;
     let invitation = open_here(session, request, &SecretDigest::from_text(secret))?
         .ok_or(Refusal::LinkNotUsable)?;
     Reply::sign_in_page(
@@ -101,8 +102,12 @@ fn open_here(
     link: &SecretDigest,
 ) -> Result<Option<OpenInvitation>, PageError> {
     let found = session.open_invitation(link)?;
-    let is_for_others =
-        |found: &OpenInvitation| !request.audience.includes(found.organisation.is_none());
+    let is_for_others = |found: &OpenInvitation| {
+        !request
+            .settings
+            .audience
+            .includes(found.organisation.is_none())
+    };
     if found.as_ref().is_some_and(is_for_others) {
         Err(Refusal::LinkNotUsable.into())
     } else {

@@ -20,7 +20,7 @@ struct OnItsWay {
 
 /// Queues a mail with a link.
 pub(crate) fn ask(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    if !request.sends_mail {
+    if !request.settings.sends_mail {
         return Err(PageError::NotFound);
     }
     match session.queue_sign_in_mail(request.form.value(EMAIL), request.origin()) {

@@ -38,7 +38,10 @@ pub(crate) fn accept(
 ) -> Result<Reply, PageError> {
     let fault = match &request.file {
         UploadedFile::Received(_) => {
-            return Ok(Reply::StoreFile(Box::new(context.signed_in.clone())));
+            let signed_in = context.signed_in.clone();
+            return Ok(Reply::after(async move |request: Arc<PageRequest>| {
+                store_file(signed_in, &request.state.store, &request).await
+            }));
         }
         UploadedFile::Absent => "Choose an Excel workbook or a CSV file.".to_owned(),
         UploadedFile::TooLarge => {

@@ -21,6 +21,7 @@ use crate::upload::row_details::{
     FILE_LINE, FileDetails, Proposal, RowDetails, StoredRemedy, open_result,
 };
 use crate::upload::sealing::UploadKey;
+use crate::upload::work;
 use crate::upload::work_order::WorkOrder;
 use crate::upload::{columns, names};
 
@@ -177,7 +178,13 @@ fn show_progress(
             key: Arc::clone(key),
         });
     let html = page.render().map_err(PageError::Template)?;
-    Ok(Reply::Working(html, order.map(Box::new)))
+    let Some(order) = order else {
+        return Ok(Reply::Working(html));
+    };
+    Ok(Reply::after(async move |request: Arc<PageRequest>| {
+        work::start(&request.state, &request.settings.long_jobs, order).await;
+        Ok(Reply::Working(html))
+    }))
 }
 
 fn results(

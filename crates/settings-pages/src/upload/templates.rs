@@ -25,7 +25,7 @@ pub(crate) fn download(
     request: &PageRequest,
     _: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let label = request.version.as_deref().unwrap_or_default();
+    let label = request.parameter("version")?;
     let version = request.versions.named(label);
     let version = version.map_err(|_| PageError::NotFound)?;
     let newest = request.versions.newest().ok_or(PageError::NotFound)?;

@@ -80,7 +80,7 @@ struct Bar {
 /// # Errors
 ///
 /// When the template fails.
-pub fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
+pub(crate) fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
     let labels = usage.versions();
     let requests = usage.by_version();
     let of_month = |month| -> i64 {
@@ -168,7 +168,7 @@ pub fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
 
 /// All numbers of the picture as text: the requests of each month by version.
 #[must_use]
-pub fn description(usage: &UsageByMonth) -> String {
+pub(crate) fn description(usage: &UsageByMonth) -> String {
     let requests = usage.by_version();
     let versions = usage.versions();
     let mut text = String::new();

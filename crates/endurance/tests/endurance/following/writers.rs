@@ -160,23 +160,15 @@ impl<'a> Mover<'a> {
 /// Discards the trainees, as an operator does. Returns how many those were.
 pub(super) fn discard(site: &Site, to_discard: &Mutex<Vec<String>>) -> usize {
     let trainees = std::mem::take(&mut *to_discard.lock().unwrap());
-    match trainees.as_slice() {
-        [] => {}
-        [trainee] => drop(site.run(&["registry", "discard", trainee])),
-        several => {
-            let mut rows = "trainee_id\n".to_owned();
-            several
-                .iter()
-                .for_each(|trainee| writeln!(rows, "{trainee}").unwrap());
-            let file = tempfile::NamedTempFile::new().unwrap();
-            std::fs::write(file.path(), rows).unwrap();
-            site.run(&[
-                "registry",
-                "discard",
-                "--from-file",
-                file.path().to_str().unwrap(),
-            ]);
-        }
+    if !trainees.is_empty() {
+        let mut rows = "trainee_id\n".to_owned();
+        trainees
+            .iter()
+            .for_each(|trainee| writeln!(rows, "{trainee}").unwrap());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), rows).unwrap();
+        let path = file.path().to_str().unwrap();
+        site.run(&["registry", "apply", "discard", path]);
     }
     trainees.len()
 }

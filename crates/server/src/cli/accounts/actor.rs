@@ -19,7 +19,7 @@ const SUDO_USER: &str = "SUDO_USER";
 pub(crate) struct By {
     /// Name of the person who runs the command, recorded in the log and with changes [default: the
     /// system user; with sudo, the calling user]
-    #[arg(long = "by", id = "by", global = true, help_heading = crate::cli::COMMON_OPTIONS, value_name = "NAME", env = "REGISTER_BY", value_parser = name_or_blank)]
+    #[arg(long = "by", id = "by", global = true, help_heading = crate::cli::COMMON_OPTIONS, value_name = "NAME", value_parser = name_or_blank)]
     by: Option<String>,
 }
 

@@ -11,28 +11,20 @@ use crate::cli::{CommandError, Database};
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProviderCommand {
     /// Add a provider; next, issue its token with `token issue`
+    #[command(after_help = "Example:
+  trainee-register provider add --ukprn 10012345 --name \"A University\"")]
     Add {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider, 8 digits
-        #[arg(long, env = "REGISTER_UKPRN", value_parser = ukprn)]
+        #[arg(long, value_parser = ukprn)]
         ukprn: String,
         /// Name of the provider
-        #[arg(long, env = "REGISTER_PROVIDER_ADD_NAME")]
-        name: String,
-    },
-    /// Rename a provider
-    Rename {
-        #[command(flatten)]
-        database: Database,
-        /// UKPRN of the provider, 8 digits
-        #[arg(long, env = "REGISTER_UKPRN", value_parser = ukprn)]
-        ukprn: String,
-        /// New name of the provider
-        #[arg(long, env = "REGISTER_PROVIDER_RENAME_NAME")]
+        #[arg(long)]
         name: String,
     },
     /// List all providers
+    #[command(after_help = "Example: trainee-register provider list --output json")]
     List {
         #[command(flatten)]
         database: Database,
@@ -40,15 +32,8 @@ pub(crate) enum ProviderCommand {
         output: ListOutput,
     },
     /// Close a provider: reject all its tokens and issue no new ones; its records remain
+    #[command(after_help = "Example: trainee-register provider close 10012345")]
     Close {
-        #[command(flatten)]
-        database: Database,
-        /// UKPRN of the provider
-        #[arg(value_parser = ukprn)]
-        ukprn: String,
-    },
-    /// Reopen a closed provider, and accept its valid tokens again
-    Reopen {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider
@@ -71,19 +56,6 @@ impl ProviderCommand {
                     session.add_organisation(Actor::operator(&by), &ukprn, &name)
                 })?;
                 eprintln!("added provider {} ({})", provider.ukprn, provider.name);
-            }
-            Self::Rename {
-                database,
-                ukprn,
-                name,
-            } => {
-                let provider = database.open_to_write()?.write_blocking(move |session| {
-                    session.rename_organisation(Actor::operator(&by), &ukprn, &name)
-                })?;
-                eprintln!(
-                    "the name of provider {} is {}",
-                    provider.ukprn, provider.name
-                );
             }
             Self::List { database, output } => {
                 let providers = database
@@ -108,12 +80,6 @@ impl ProviderCommand {
                     session.close_organisation(Actor::operator(&by), &ukprn)
                 })?;
                 eprintln!("provider {} ({}) is closed", provider.ukprn, provider.name);
-            }
-            Self::Reopen { database, ukprn } => {
-                let provider = database.open_to_write()?.write_blocking(move |session| {
-                    session.reopen_organisation(Actor::operator(&by), &ukprn)
-                })?;
-                eprintln!("provider {} ({}) is open", provider.ukprn, provider.name);
             }
         }
         Ok(())

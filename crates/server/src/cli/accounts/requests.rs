@@ -8,42 +8,35 @@ use domain::values::iso_8601::timestamp;
 use settings_pages::request_report::{
     code, endpoint, help, problem_text, refused_most, statuses, time, version,
 };
+use storage::base::cause::Cause;
 use storage::error::{Refusal, StorageError};
 use storage::observations::requests::RecordedRequest;
 use storage::observations::requests::listing::{RequestFilter, RequestPosition};
 use storage::observations::requests::refusals::Refusal as RefusedRequests;
+use storage::session::ProviderSession;
+use storage::store::Store;
 
-use super::request_runs::{ListRuns, ShowRun, item_number, read_for_provider};
 use crate::cli::output::{Cell, ListOutput, Number};
 use crate::cli::values::{id, ukprn};
 use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestCommand {
-    /// List what a provider's software sent in the last 30 days: batches, and single requests
-    /// without a pause of ten minutes
-    ///
-    /// Each line counts records by result. The command prints 20 lines, the newest first. To
-    /// continue the list, add the --after option that the command prints.
-    List(ListRuns),
-    /// Show the refused records of a batch or of single requests, with their problems
-    ///
-    /// Records are named by their position in the batch or by the request. Only the provider can
-    /// see their keys.
-    Show(ShowRun),
-    /// Search a provider's single requests of the last 30 days, newest first: writes and refused
-    /// requests
+    /// List a provider's requests of the last 30 days, newest first: writes and refused requests
     ///
     /// Each line shows the request, its status, and its problems' codes and field names, without
     /// content of bodies. The command prints 20 requests. To continue the list, add the --after
     /// option that the command prints.
-    Search(Box<Search>),
+    #[command(after_help = "Example:
+  trainee-register request list --provider 10012345 --status 422")]
+    List(Box<List>),
     /// List the most frequent refusals of the last seven days, with documentation links
+    #[command(after_help = "Example: trainee-register request refused --provider 10012345")]
     Refused {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_REFUSED_PROVIDER", value_parser = ukprn)]
+        #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
         provider: String,
         #[command(flatten)]
         output: ListOutput,
@@ -51,47 +44,47 @@ pub(crate) enum RequestCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Search {
+pub(crate) struct List {
     #[command(flatten)]
     database: Database,
     /// UKPRN of the provider
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_SEARCH_PROVIDER", value_parser = ukprn)]
+    #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
     provider: String,
     /// Only requests answered at this time or later, such as 2026-10-05T09:00:00Z
-    #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_SEARCH_FROM", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     from: Option<DateTime<Utc>>,
     /// Only requests answered before this time
-    #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_SEARCH_UNTIL", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<DateTime<Utc>>,
     /// Only refused or only accepted requests
-    #[arg(long, env = "REGISTER_REQUEST_SEARCH_OUTCOME", value_enum)]
+    #[arg(long, value_enum)]
     outcome: Option<OutcomeOption>,
     /// Only requests with this reply status, such as 422 or 4xx
-    #[arg(long, env = "REGISTER_REQUEST_SEARCH_STATUS", value_parser = statuses)]
+    #[arg(long, value_parser = statuses)]
     status: Option<RangeInclusive<u16>>,
     /// Only requests to this endpoint, such as "POST /trainees"
-    #[arg(long, env = "REGISTER_REQUEST_SEARCH_ENDPOINT", value_parser = endpoint)]
+    #[arg(long, value_parser = endpoint)]
     endpoint: Option<String>,
     /// Only requests to this API version
-    #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_SEARCH_VERSION", value_parser = version)]
+    #[arg(long = "version", value_name = "LABEL", value_parser = version)]
     version: Option<String>,
     /// Only requests with this token number; see `token list`
-    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_SEARCH_TOKEN", value_parser = id)]
+    #[arg(long, value_name = "ID", value_parser = id)]
     token: Option<i64>,
     /// Only requests with this problem code
-    #[arg(long, env = "REGISTER_REQUEST_SEARCH_CODE", value_parser = code)]
+    #[arg(long, value_parser = code)]
     code: Option<String>,
     /// Only the request with this identifier
-    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_SEARCH_REQUEST_ID")]
+    #[arg(long, value_name = "ID")]
     request_id: Option<String>,
     /// Continue the list after this position, printed by the previous command
-    #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_SEARCH_AFTER")]
+    #[arg(long, value_name = "POSITION")]
     after: Option<RequestPosition>,
     #[command(flatten)]
     output: ListOutput,
 }
 
-/// The outcome of the requests to search for.
+/// The outcome of the requests to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OutcomeOption {
     Refused,
@@ -125,8 +118,6 @@ impl RequestCommand {
     pub(crate) fn run(self) -> Result<(), CommandError> {
         match self {
             Self::List(list) => list.run(),
-            Self::Show(show) => show.run(),
-            Self::Search(search) => search.run(),
             Self::Refused {
                 database,
                 provider,
@@ -152,7 +143,7 @@ impl RequestCommand {
     }
 }
 
-impl Search {
+impl List {
     /// Prints a page of the requests that match all options.
     fn run(self) -> Result<(), CommandError> {
         let filter = RequestFilter {
@@ -195,13 +186,14 @@ impl Search {
     }
 }
 
-/// The row of a request in `request search`.
+/// The row of a request in `request list`.
 fn cells(request: RecordedRequest) -> [Cell; 8] {
     let mut problems: Vec<_> = request.problems.iter().map(problem_text).collect();
     if request.problems_left_out > 0 {
         problems.push(format!("and {} more", request.problems_left_out));
     }
-    let item = item_number(&request);
+    // Items of a batch are numbered from 1.
+    let item = request.item.map(|position| u64::from(position) + 1);
     [
         timestamp(request.answered_at).into(),
         Number(request.status).into(),
@@ -233,4 +225,18 @@ fn refused_cells(refused: RefusedRequests) -> [Cell; 9] {
         newest.request_id.to_string().into(),
         help.into(),
     ]
+}
+
+/// Reads data of a provider: runs `job` in a session of the provider and returns its result. Fails
+/// if no provider has the UKPRN.
+fn read_for_provider<T: Send + 'static>(
+    store: &Store,
+    ukprn: &str,
+    mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError>,
+) -> Result<T, CommandError> {
+    let result = store.read_blocking::<_, StorageError>(|session| {
+        let provider = session.open_provider(ukprn, Cause::new("requests"))?;
+        job(&mut provider.ok_or(StorageError::Refused(Refusal::UnknownProvider))?)
+    })?;
+    Ok(result)
 }

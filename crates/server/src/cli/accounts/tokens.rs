@@ -1,8 +1,8 @@
 //! Commands about tokens.
 
-use chrono::{Days, NaiveDate};
-use clap::{Args, Subcommand};
-use storage::accounts::tokens::{NewToken, Rotated, Rotation, TokenRecord};
+use chrono::NaiveDate;
+use clap::Subcommand;
+use storage::accounts::tokens::{NewToken, TokenRecord};
 use storage::accounts::users::Actor;
 use storage::base::token::Token;
 
@@ -13,49 +13,38 @@ use crate::cli::{CommandError, Database};
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Issue an API token and print it; the token cannot be shown again
+    #[command(after_help = "Example:
+  trainee-register token issue --provider 10012345 --name \"Student records\"")]
     Issue {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_ISSUE_PROVIDER", value_parser = ukprn)]
+        #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
         provider: String,
         /// Name of the token, such as the system that uses it
-        #[arg(long, env = "REGISTER_TOKEN_ISSUE_NAME")]
+        #[arg(long)]
         name: String,
-        #[command(flatten)]
-        made: Made,
-    },
-    /// Replace a token: print a new token with the same name, and let the old token expire after
-    /// --overlap days
-    ///
-    /// During the overlap both tokens are valid, so that the provider can switch without refused
-    /// requests. Then the old token expires, or earlier on its own expiry date.
-    Rotate {
-        #[command(flatten)]
-        database: Database,
-        /// Number of the old token in `token list`
-        #[arg(value_parser = id)]
-        id: i64,
-        /// Number of days that the old token stays valid, including today
-        #[arg(long, value_name = "DAYS", env = "REGISTER_OVERLAP", default_value = "7", value_parser = whole::<u64>)]
-        overlap: u64,
-        #[command(flatten)]
-        made: Made,
+        /// Expiry date, when the token becomes invalid; at most six months ahead [default: in six
+        /// months]
+        #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
+        expires: Option<NaiveDate>,
     },
     /// List tokens, without their secrets
+    #[command(after_help = "Example: trainee-register token list --expiring 30")]
     List {
         #[command(flatten)]
         database: Database,
         /// Only tokens of the provider with this UKPRN [default: all providers]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_LIST_PROVIDER", value_parser = ukprn)]
+        #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
         provider: Option<String>,
         /// Only valid tokens that expire within this number of days
-        #[arg(long, value_name = "DAYS", env = "REGISTER_EXPIRING", value_parser = whole::<u32>)]
+        #[arg(long, value_name = "DAYS", value_parser = whole::<u32>)]
         expiring: Option<u32>,
         #[command(flatten)]
         output: ListOutput,
     },
     /// Revoke a token; all servers reject it from the next request
+    #[command(after_help = "Example: trainee-register token revoke 1")]
     Revoke {
         #[command(flatten)]
         database: Database,
@@ -65,15 +54,6 @@ pub(crate) enum TokenCommand {
     },
 }
 
-/// The expiry of a new token.
-#[derive(Debug, Args)]
-pub(crate) struct Made {
-    /// Expiry date, when the new token becomes invalid; at most six months ahead [default: in six
-    /// months]
-    #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_EXPIRES", value_parser = date)]
-    expires: Option<NaiveDate>,
-}
-
 impl TokenCommand {
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
         match self {
@@ -81,7 +61,7 @@ impl TokenCommand {
                 database,
                 provider,
                 name,
-                made,
+                expires,
             } => {
                 let by = by.to_owned();
                 let (store, environment) = database.open_to_write_with_environment()?;
@@ -91,33 +71,10 @@ impl TokenCommand {
                         environment,
                         name: &name,
                         created_by: Actor::operator(&by),
-                        expires_on: made.expires,
+                        expires_on: expires,
                     })
                 })?;
                 show(&token, &record)?;
-            }
-            Self::Rotate {
-                database,
-                id,
-                overlap,
-                made,
-            } => {
-                let by = by.to_owned();
-                let (store, environment) = database.open_to_write_with_environment()?;
-                let Rotated { token, new, old } = store.write_blocking(move |session| {
-                    let rotation = Rotation {
-                        environment,
-                        created_by: Actor::operator(&by),
-                        expires_on: made.expires,
-                        overlap: Days::new(overlap),
-                    };
-                    session.rotate_token(id, &rotation)
-                })?;
-                eprintln!(
-                    "token {} expires on {}; to end it earlier, run `token revoke {}`",
-                    old.id, old.expires_on, old.id
-                );
-                show(&token, &new)?;
             }
             Self::List {
                 database,

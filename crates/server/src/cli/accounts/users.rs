@@ -1,20 +1,18 @@
 //! Commands about users of the settings pages, and about their activity.
 
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use domain::commands::erasure::{InvalidGround, ground};
 use http_kit::paths;
 use storage::accounts::mails::InvitedByMail;
-use storage::accounts::users::{
-    Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole,
-};
+use storage::accounts::users::{Actor, Invited, NewInvitation, UserRecord, UserRole};
 use storage::base::token::Environment;
 use storage::error::{Refusal, StorageError};
 use storage::store::Store;
 
 use crate::cli::output::{self, Cell, ListOutput, Number};
 use crate::cli::records::trainees;
-use crate::cli::values::{date, id, site, ukprn};
+use crate::cli::values::{id, site, ukprn};
 use crate::cli::{CommandError, Database, serve};
 
 #[derive(Debug, Subcommand)]
@@ -23,6 +21,9 @@ pub(crate) enum UserCommand {
     ///
     /// A user who already has access gets a new link and keeps the role. The user's earlier unused
     /// links stop working. With --mail, the server sends the link.
+    #[command(after_help = "Examples:
+  trainee-register user invite --provider 10012345 --email a@example.ac.uk
+  trainee-register user invite --operator --email o@example.com")]
     Invite {
         #[command(flatten)]
         database: Database,
@@ -30,35 +31,25 @@ pub(crate) enum UserCommand {
         invited: InvitedPerson,
         /// Public address of the settings pages, such as https://register.example [default: the
         /// address that `serve` last used]
-        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", value_parser = site)]
+        #[arg(long, value_name = "URL", value_parser = site)]
         settings_url: Option<String>,
         /// Public address of the operators' pages [default: the address that `serve` last used]
-        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", value_parser = site)]
+        #[arg(long, value_name = "URL", value_parser = site)]
         operator_pages_url: Option<String>,
     },
     /// List users, including removed users
+    #[command(after_help = "Example: trainee-register user list --provider 10012345")]
     List {
         #[command(flatten)]
         database: Database,
         /// Only users of the provider with this UKPRN [default: all users]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_LIST_PROVIDER", value_parser = ukprn)]
+        #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
         provider: Option<String>,
         #[command(flatten)]
         output: ListOutput,
     },
-    /// Change the role of a provider's user; applies from the user's next request
-    Role {
-        #[command(flatten)]
-        database: Database,
-        /// Number of the user in `user list`
-        #[arg(value_parser = id)]
-        id: i64,
-        /// New role: admin (can change settings), editor (can upload trainees) or viewer
-        /// (read-only)
-        #[arg(value_parser = role)]
-        role: UserRole,
-    },
     /// Remove a user's access; applies from the user's next request
+    #[command(after_help = "Example: trainee-register user remove 1")]
     Remove {
         #[command(flatten)]
         database: Database,
@@ -68,6 +59,7 @@ pub(crate) enum UserCommand {
     },
     /// Remove a user's access and permanently delete the e-mail address; the activity log keeps the
     /// user number
+    #[command(after_help = "Example: trainee-register user erase 1 --reason \"request 17\"")]
     Erase {
         #[command(flatten)]
         database: Database,
@@ -75,10 +67,13 @@ pub(crate) enum UserCommand {
         #[arg(value_parser = id)]
         id: i64,
         /// Reason, stored in the activity log; must not contain the user's name or address
-        #[arg(long, value_name = "TEXT", env = "REGISTER_REASON", value_parser = reason)]
+        #[arg(long, value_name = "TEXT", value_parser = reason)]
         reason: String,
     },
     /// Sign out a user, or all users; the users keep their access
+    #[command(after_help = "Examples:
+  trainee-register user sign-out 1
+  trainee-register user sign-out --all")]
     SignOut {
         #[command(flatten)]
         database: Database,
@@ -86,22 +81,8 @@ pub(crate) enum UserCommand {
         #[arg(required_unless_present = "all", value_parser = id)]
         id: Option<i64>,
         /// Sign out all users
-        #[arg(long, env = "REGISTER_USER_SIGN_OUT_ALL", conflicts_with = "id")]
+        #[arg(long, conflicts_with = "id")]
         all: bool,
-    },
-    /// Print the activity log, newest first: changes on settings pages, and commands for users and
-    /// tokens
-    Activity {
-        #[command(flatten)]
-        database: Database,
-        /// Only entries about the provider with this UKPRN [default: all entries]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_ACTIVITY_PROVIDER", value_parser = ukprn)]
-        provider: Option<String>,
-        /// Start date of the entries [default: the oldest stored entry, at most 400 days ago]
-        #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_USER_ACTIVITY_SINCE", value_parser = date)]
-        since: Option<NaiveDate>,
-        #[command(flatten)]
-        output: ListOutput,
     },
 }
 
@@ -109,29 +90,25 @@ pub(crate) enum UserCommand {
 #[derive(Debug, Args)]
 pub(crate) struct InvitedPerson {
     /// UKPRN of the user's provider
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_INVITE_PROVIDER", value_parser = ukprn, required_unless_present = "operator")]
+    #[arg(long, value_name = "UKPRN", value_parser = ukprn, required_unless_present = "operator")]
     provider: Option<String>,
     /// Invite an operator of the service, with access to all providers
-    #[arg(long, env = "REGISTER_OPERATOR", conflicts_with_all = ["provider", "role"])]
+    #[arg(long, conflicts_with_all = ["provider", "role"])]
     operator: bool,
     /// E-mail address that identifies the user; no e-mail is sent without --mail
-    #[arg(long, env = "REGISTER_EMAIL")]
+    #[arg(long)]
     email: String,
     /// Role of a provider's user: admin (can change settings), editor (can upload trainees) or
     /// viewer (read-only) [default: admin]
-    #[arg(long, env = "REGISTER_ROLE", value_parser = role)]
+    #[arg(long, value_parser = role)]
     role: Option<UserRole>,
     /// Let the server send the link by e-mail, which works once, within 24 hours; prints no link
     #[arg(
         long,
-        env = "REGISTER_USER_INVITE_MAIL",
         conflicts_with_all = ["settings_url", "operator_pages_url"]
     )]
     mail: bool,
 }
-
-/// The number of entries per query.
-const PAGE: i64 = 500;
 
 impl UserCommand {
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
@@ -207,15 +184,6 @@ impl UserCommand {
                 ];
                 output.print(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
             }
-            Self::Role { database, id, role } => {
-                let store = database.open_to_write()?;
-                let user = store
-                    .write_blocking(move |session| {
-                        session.change_role(Actor::operator(&operator), id, role)
-                    })
-                    .map_err(|error| ended(&store, id, error))?;
-                eprintln!("user {id}: role {}", user.role);
-            }
             Self::Remove { database, id } => {
                 let store = database.open_to_write()?;
                 store
@@ -247,37 +215,6 @@ impl UserCommand {
                         None => session.sign_out_all(Actor::operator(&operator)),
                     })?;
                 eprintln!("users signed out: {ended}");
-            }
-            Self::Activity {
-                database,
-                provider,
-                since,
-                output,
-            } => {
-                let store = database.open()?;
-                let since = since.map(|day| day.and_time(NaiveTime::MIN).and_utc());
-                let mut before = None;
-                let mut rows = Vec::new();
-                loop {
-                    let filter = ActivityFilter {
-                        provider_ukprn: provider.as_deref(),
-                        before,
-                        since,
-                        limit: PAGE,
-                    };
-                    let entries = store.read_blocking::<_, StorageError>(|session| {
-                        session.list_activity(filter)
-                    })?;
-                    before = entries.last().map(|entry| entry.id);
-                    rows.extend(entries.into_iter().map(entry));
-                    if before.is_none() {
-                        break;
-                    }
-                }
-                let headings = [
-                    "when", "provider", "by", "what", "to_what", "detail", "request", "from",
-                ];
-                output.print(headings, &rows)?;
             }
         }
         Ok(())
@@ -417,24 +354,6 @@ fn row(user: UserRecord) -> [Cell; 8] {
         user.created_by.into(),
         day(user.last_signed_in_at),
         day(user.removed_at),
-    ]
-}
-
-/// The row of an entry in `user activity`. A user without an e-mail address is shown by number.
-fn entry(entry: Activity) -> [Cell; 8] {
-    let by = match entry.user_id {
-        Some(id) if entry.by.is_empty() => format!("user {id}"),
-        Some(_) | None => entry.by,
-    };
-    [
-        timestamp(entry.at).into(),
-        entry.provider_ukprn.into(),
-        by.into(),
-        entry.kind.name().to_owned().into(),
-        entry.subject.into(),
-        entry.detail.into(),
-        entry.request_id.into(),
-        entry.address.into(),
     ]
 }
 

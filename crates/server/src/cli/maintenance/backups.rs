@@ -9,24 +9,26 @@ use crate::cli::records::trainees;
 use crate::cli::{CommandError, Database, output, progress};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: trainee-register backup /backup/register.db")]
 pub(crate) struct Backup {
     #[command(flatten)]
     database: Database,
     /// Backup file to write
     file: PathBuf,
     /// Replace an existing file
-    #[arg(long, env = "REGISTER_BACKUP_FORCE")]
+    #[arg(long)]
     force: bool,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: trainee-register restore /backup/register.db")]
 pub(crate) struct Restore {
     #[command(flatten)]
     database: Database,
     /// Backup file to restore
     file: PathBuf,
     /// Replace the existing database. All its data is deleted
-    #[arg(long, env = "REGISTER_RESTORE_FORCE")]
+    #[arg(long)]
     force: bool,
 }
 

@@ -10,6 +10,7 @@ use crate::cli::{CodeLists, CommandError, Database, output, progress};
 use crate::operations::inspection::{Inspector, Part, Progress};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: trainee-register check --part 1/4 --pause 50")]
 pub(crate) struct Check {
     #[command(flatten)]
     database: Database,
@@ -17,15 +18,10 @@ pub(crate) struct Check {
     code_lists: CodeLists,
     /// Part of the trainees to check, such as 1/4 for the first quarter; the first part also checks
     /// the database as a whole
-    #[arg(
-        long,
-        value_name = "PART/OF",
-        env = "REGISTER_CHECK_PART",
-        default_value = "1/1"
-    )]
+    #[arg(long, value_name = "PART/OF", default_value = "1/1")]
     part: Part,
     /// Pause after every 500 trainees, in milliseconds, to reduce the load
-    #[arg(long, value_name = "MS", env = "REGISTER_CHECK_PAUSE", default_value = "0", value_parser = whole::<u32>)]
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = whole::<u32>)]
     pause: u32,
 }
 

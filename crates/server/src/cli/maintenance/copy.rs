@@ -6,22 +6,14 @@ use storage::maintenance::copy::{self, Step};
 use crate::cli::{CommandError, Expected, output, progress};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  trainee-register copy --from sqlite://var/register.db --to postgres://register@db/register")]
 pub(crate) struct Copy {
     /// URL of the database to copy; stop all servers that write to it
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "REGISTER_COPY_FROM",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "URL")]
     from: String,
     /// URL of an empty database to copy to
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "REGISTER_COPY_TO",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "URL")]
     to: String,
     #[command(flatten)]
     expected: Expected,

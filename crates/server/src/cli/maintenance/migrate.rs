@@ -6,6 +6,9 @@ use storage::store::{Store, StoreOptions};
 use crate::cli::{CommandError, Database, output, progress};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  trainee-register migrate --database-url postgres://register@db/register
+  trainee-register migrate --check")]
 pub(crate) struct Migrate {
     #[command(flatten)]
     database: Database,
@@ -13,7 +16,7 @@ pub(crate) struct Migrate {
     ///
     /// The exit status is 0 if the schema is up to date, 3 if migrations are pending, and 1 if the
     /// check fails, for example without a database.
-    #[arg(long, env = "REGISTER_MIGRATE_CHECK")]
+    #[arg(long)]
     check: bool,
 }
 

@@ -11,6 +11,7 @@ use crate::cli::values::trainee_id;
 use crate::cli::{CommandError, Database, output};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: trainee-register audit Fs4G74pwBJ1WWa15FMzZsQKn")]
 pub(crate) struct Audit {
     #[command(flatten)]
     database: Database,

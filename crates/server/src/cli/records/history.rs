@@ -18,11 +18,12 @@ pub(crate) enum HistoryCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: trainee-register history remove --before 2026-01")]
 pub(crate) struct Remove {
     #[command(flatten)]
     database: Database,
     /// First month to keep, at most the current month; earlier months are removed
-    #[arg(long, value_name = "YYYY-MM", env = "REGISTER_BEFORE", value_parser = months_before)]
+    #[arg(long, value_name = "YYYY-MM", value_parser = months_before)]
     before: PastMonths,
 }
 

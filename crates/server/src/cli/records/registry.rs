@@ -1,10 +1,8 @@
-//! Commands for registry actions, and for actions that only operators may perform.
+//! Commands for the registry: actions on the trainees in a file, and the queue.
 
 use std::path::{Path, PathBuf};
 
-use chrono::NaiveDate;
-use clap::{Args, Subcommand, ValueEnum};
-use domain::Trn;
+use clap::{Subcommand, ValueEnum};
 use domain::commands::registry::Reinstatement;
 use domain::values::iso_8601::timestamp;
 use registry::actions::{RegistryAction, perform_blocking};
@@ -17,7 +15,7 @@ use storage::records::trainees::{Awaited, QueueEntry};
 use storage::store::Store;
 
 use crate::cli::output::{self, Cell, ListOutput};
-use crate::cli::values::{date, trainee_id, ukprn};
+use crate::cli::values::ukprn;
 use crate::cli::{CommandError, Database, organisations, progress};
 
 /// The number of entries of the queue per query.
@@ -25,55 +23,28 @@ const LISTED_AT_ONCE: i64 = 500;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RegistryCommand {
-    /// Issue a teacher reference number (TRN) to a trainee, or to the trainees in a file
+    /// Perform a registry action on the trainees in a file; servers can keep running
     ///
-    /// The command refuses a TRN that belongs to another person: a trainee of any provider with
-    /// another date of birth, or with other first and last names. In production, a TRN is required;
-    /// a sandbox can choose an unused one. A file has the columns `trainee_id` and `trn`; a blank
-    /// `trn` counts as absent.
-    IssueTrn {
-        #[command(flatten)]
-        common: Common,
-        /// TRN, 7 digits; required in production [default in a sandbox: an unused TRN]
-        #[arg(conflicts_with = "from_file")]
-        trn: Option<Trn>,
-    },
-    /// Confirm the award of QTS or EYTS to recommended trainees who have a TRN
-    Award(Common),
-    /// Reinstate deferred trainees: put them back in training
+    /// The file is CSV with a header row and the column `trainee_id`. A file for `issue-trn` also
+    /// has the column `trn`; in a sandbox, a blank `trn` chooses an unused one. A file for
+    /// `reinstate` also has the column `date`, when the trainee returned, and optionally
+    /// `itt_end_date`.
     ///
-    /// A trainee who has missed training needs a return date. If the course or the deferral has not
-    /// begun, dates are ignored. A file has the columns `trainee_id`, `date` and, optionally,
-    /// `itt_end_date`; a blank date counts as absent.
-    Reinstate {
+    /// A TRN that belongs to another person is refused: to a trainee of any provider with another
+    /// date of birth, or with other first and last names. If rows are refused, the command prints
+    /// their line numbers, processes the other rows, and exits with status 1.
+    #[command(after_help = "Example: trainee-register registry apply award awards.csv")]
+    Apply {
         #[command(flatten)]
-        common: Common,
-        /// Date when the trainee returned to training; not in the future
-        #[arg(
-            long,
-            value_name = "YYYY-MM-DD",
-            env = "REGISTER_DATE",
-            value_parser = date,
-            conflicts_with = "from_file"
-        )]
-        date: Option<NaiveDate>,
-        /// New training end date [default: no change]
-        #[arg(
-            long,
-            value_name = "YYYY-MM-DD",
-            env = "REGISTER_ITT_END_DATE",
-            value_parser = date,
-            conflicts_with = "from_file"
-        )]
-        itt_end_date: Option<NaiveDate>,
+        database: Database,
+        /// Action to perform on each trainee
+        action: ActionName,
+        /// CSV file of trainees, or /dev/stdin
+        #[arg(value_name = "CSV")]
+        file: PathBuf,
     },
-    /// Return a recommendation, and put the trainee back in training
-    ReturnRecommendation(Common),
-    /// Undo a withdrawal, and restore the trainee's earlier state
-    UndoWithdrawal(Common),
-    /// Discard a record created by mistake; the API no longer returns it
-    Discard(Common),
     /// List trainees waiting for the registry, longest wait first
+    #[command(after_help = "Example: trainee-register registry queue --for award")]
     Queue {
         #[command(flatten)]
         database: Database,
@@ -82,13 +53,12 @@ pub(crate) enum RegistryCommand {
             long = "for",
             id = "for",
             value_name = "WHAT",
-            env = "REGISTER_FOR",
             value_enum,
             default_value = "trn"
         )]
         awaited: QueueKind,
         /// Only trainees of the provider with this UKPRN [default: all providers]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_REGISTRY_QUEUE_PROVIDER", value_parser = ukprn)]
+        #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
         provider: Option<String>,
         #[command(flatten)]
         output: ListOutput,
@@ -104,64 +74,51 @@ pub(crate) enum QueueKind {
     Award,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Common {
-    #[command(flatten)]
-    database: Database,
-    /// Identifier of the trainee
-    #[arg(required_unless_present = "from_file", conflicts_with = "from_file", value_parser = trainee_id)]
-    trainee_id: Option<String>,
-    /// CSV file of trainees to process, with a header row and the column `trainee_id`
-    #[arg(long, value_name = "CSV", env = "REGISTER_FROM_FILE")]
-    from_file: Option<PathBuf>,
+/// The actions that the registry and operators perform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ActionName {
+    /// Issue a teacher reference number (TRN)
+    IssueTrn,
+    /// Confirm the award of QTS or EYTS to recommended trainees who have a TRN
+    Award,
+    /// Put deferred trainees back in training
+    Reinstate,
+    /// Return a recommendation, and put the trainee back in training
+    ReturnRecommendation,
+    /// Undo a withdrawal, and restore the trainee's earlier state
+    UndoWithdrawal,
+    /// Discard a record created by mistake; the API no longer returns it
+    Discard,
+}
+
+impl From<ActionName> for RegistryAction {
+    /// The action without the data of a row.
+    fn from(name: ActionName) -> Self {
+        match name {
+            ActionName::IssueTrn => Self::IssueTrn(None),
+            ActionName::Award => Self::Award,
+            ActionName::Reinstate => Self::Reinstate(Reinstatement::default()),
+            ActionName::ReturnRecommendation => Self::ReturnRecommendation,
+            ActionName::UndoWithdrawal => Self::UndoWithdrawal,
+            ActionName::Discard => Self::Discard,
+        }
+    }
 }
 
 impl RegistryCommand {
-    /// Performs the action, or prints the queue.
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
-        let (common, action) = match self {
-            Self::IssueTrn { common, trn } => (common, RegistryAction::IssueTrn(trn)),
-            Self::Award(common) => (common, RegistryAction::Award),
-            Self::Reinstate {
-                common,
-                date,
-                itt_end_date,
-            } => (
-                common,
-                RegistryAction::Reinstate(Reinstatement { date, itt_end_date }),
-            ),
-            Self::ReturnRecommendation(common) => (common, RegistryAction::ReturnRecommendation),
-            Self::UndoWithdrawal(common) => (common, RegistryAction::UndoWithdrawal),
-            Self::Discard(common) => (common, RegistryAction::Discard),
+        match self {
+            Self::Apply {
+                database,
+                action,
+                file,
+            } => apply(&database.open_to_write()?, &action.into(), &file, by),
             Self::Queue {
                 database,
                 awaited,
                 provider,
                 output,
-            } => return list(&database, awaited, provider, output),
-        };
-        common.run(&action, by)
-    }
-}
-
-impl Common {
-    /// Performs the action on the trainee, or on the trainees in the file with the data of its
-    /// rows.
-    fn run(self, action: &RegistryAction, by: &str) -> Result<(), CommandError> {
-        let store = self.database.open_to_write()?;
-        if let Some(path) = &self.from_file {
-            return for_file(&store, path, action, by);
-        }
-        let trainee_id = self.trainee_id.unwrap_or_default();
-        match perform_blocking(&store, &trainee_id, action, by) {
-            Ok(outcome) => {
-                let repeated = if outcome.changed { "" } else { "no change: " };
-                output::line(format_args!(
-                    "trainee {trainee_id}: {repeated}{}",
-                    outcome.standing
-                ))
-            }
-            Err(error) => Err(CommandError::RegistryAction { trainee_id, error }),
+            } => list(&database, awaited, provider, output),
         }
     }
 }
@@ -202,10 +159,10 @@ fn list(
 }
 
 /// Performs the action on the trainees in a file, in order, and prints the results.
-fn for_file(
+fn apply(
     store: &Store,
-    path: &Path,
     action: &RegistryAction,
+    path: &Path,
     by: &str,
 ) -> Result<(), CommandError> {
     let failed = |error| match error {
@@ -257,7 +214,7 @@ fn for_file(
     }
 }
 
-/// Stores the report of a file, which `import list` and `import show` print.
+/// Stores the report of a file, which operators see on the page of imports.
 fn store_report(
     store: &Store,
     report: &FileReport,

@@ -39,11 +39,12 @@ pub(crate) enum TraineeCommand {
     /// docs/operations/data-care.md.
     Erase(Erase),
     /// List erased trainees, as a table or as CSV for `trainee erase --again`
+    #[command(after_help = "Example: trainee-register trainee erasures --output csv")]
     Erasures {
         #[command(flatten)]
         database: Database,
         /// Only erasures of the provider with this UKPRN [default: all providers]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASURES_PROVIDER", value_parser = ukprn)]
+        #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
         provider: Option<String>,
         #[command(flatten)]
         output: ListOutput,
@@ -51,6 +52,9 @@ pub(crate) enum TraineeCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  trainee-register trainee erase Fs4G74pwBJ1WWa15FMzZsQKn --provider 10012345 --ground \"request 17\"
+  trainee-register trainee erase --again erasures.csv")]
 pub(crate) struct Erase {
     #[command(flatten)]
     database: Database,
@@ -58,21 +62,21 @@ pub(crate) struct Erase {
     #[arg(value_name = "TRAINEE_ID", required_unless_present = "again", conflicts_with = "again", value_parser = trainee_id)]
     trainee_ids: Vec<String>,
     /// UKPRN of the trainees' provider
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASE_PROVIDER", value_parser = ukprn, required_unless_present = "again")]
+    #[arg(long, value_name = "UKPRN", value_parser = ukprn, required_unless_present = "again")]
     provider: Option<String>,
     /// Reason for the erasure, such as a request number; it is stored and must not name the person
-    #[arg(long, value_name = "TEXT", env = "REGISTER_GROUND", required_unless_present = "again", value_parser = ground_of)]
+    #[arg(long, value_name = "TEXT", required_unless_present = "again", value_parser = ground_of)]
     ground: Option<String>,
     /// After restoring a backup, repeat the erasures in this file from `trainee erasures --output
     /// csv`
-    #[arg(long, value_name = "CSV", env = "REGISTER_AGAIN")]
+    #[arg(long, value_name = "CSV")]
     again: Option<PathBuf>,
     /// Skip the confirmation prompt
-    #[arg(long, env = "REGISTER_YES")]
+    #[arg(long)]
     yes: bool,
     /// Skip rebuilding a SQLite file, which blocks writers; use this option for all but the last of
     /// several erasures, because free space can still contain erased data
-    #[arg(long, env = "REGISTER_KEEP_FREE_SPACE")]
+    #[arg(long)]
     keep_free_space: bool,
 }
 

@@ -11,6 +11,7 @@ use http_kit::requests::client_address::TrustedProxies;
 use http_kit::tls::{Certificate, TlsError};
 use storage::store::StoreOptions;
 
+use super::{ADDRESSES, CONNECTIONS, LIMITS, REGISTER, TIMEOUTS};
 use crate::cli::values::{positive, whole};
 use crate::operations::serve::Service;
 use crate::operations::shutdown::ShutdownTimeouts;
@@ -24,62 +25,49 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(120);
 #[derive(Debug, Args)]
 pub(super) struct Bounds {
     /// TLS certificate chain, in PEM format; to reload the file, send SIGHUP to the server
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "REGISTER_TLS_CERTIFICATE",
-        requires = "tls_key"
-    )]
+    #[arg(long, value_name = "FILE", help_heading = ADDRESSES, requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
     /// TLS private key of the certificate, in PEM format
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "REGISTER_TLS_KEY",
-        requires = "tls_certificate"
-    )]
+    #[arg(long, value_name = "FILE", help_heading = ADDRESSES, requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
     /// Addresses and networks of your reverse proxies, separated by commas; the server takes client
     /// addresses from these proxies' `Forwarded` or `X-Forwarded-For` headers [default: none]
-    #[arg(long, value_name = "CIDR,...", env = "REGISTER_TRUSTED_PROXIES")]
+    #[arg(long, value_name = "CIDR,...", help_heading = ADDRESSES)]
     pub(super) trusted_proxies: Option<TrustedProxies>,
     /// Maximum time to receive a request's headers, in seconds
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_HEADER_TIMEOUT", default_value = "10",
+    #[arg(long, value_name = "SECONDS", help_heading = TIMEOUTS, default_value = "10",
         value_parser = positive::<NonZeroU32>)]
     header_timeout: NonZeroU32,
     /// Maximum time to receive a request's body, in seconds
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_BODY_TIMEOUT", default_value = "30",
+    #[arg(long, value_name = "SECONDS", help_heading = TIMEOUTS, default_value = "30",
         value_parser = positive::<NonZeroU32>)]
     body_timeout: NonZeroU32,
     /// Seconds that an idle connection stays open; must exceed the load balancer's idle timeout
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_KEEP_ALIVE", default_value = "75",
+    #[arg(long, value_name = "SECONDS", help_heading = TIMEOUTS, default_value = "75",
         value_parser = positive::<NonZeroU32>)]
     keep_alive: NonZeroU32,
     /// Maximum number of open connections; further connections wait
-    #[arg(long, value_name = "N", env = "REGISTER_MAX_CONNECTIONS", default_value = "1000",
+    #[arg(long, value_name = "N", help_heading = LIMITS, default_value = "1000",
         value_parser = positive::<NonZeroUsize>)]
     max_connections: NonZeroUsize,
     /// Maximum number of database connections for reading
-    #[arg(long, value_name = "N", env = "REGISTER_READ_CONNECTIONS", default_value = "8",
+    #[arg(long, value_name = "N", help_heading = CONNECTIONS, default_value = "8",
         value_parser = positive::<NonZeroU32>)]
     read_connections: NonZeroU32,
     /// Maximum number of PostgreSQL connections for writing; SQLite uses one
-    #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8",
+    #[arg(long, value_name = "N", help_heading = CONNECTIONS, default_value = "8",
         value_parser = positive::<NonZeroU32>)]
     write_connections: NonZeroU32,
     /// Seconds to keep accepting requests after a stop signal, so that load balancers can react
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_STOP_DELAY", default_value = "0", value_parser = whole::<u32>)]
+    #[arg(long, value_name = "SECONDS", help_heading = TIMEOUTS, default_value = "0",
+        value_parser = whole::<u32>)]
     stop_delay: u32,
     /// Maximum time to finish requests in progress at shutdown, in seconds
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_DRAIN_TIME", default_value = "30", value_parser = whole::<u32>)]
+    #[arg(long, value_name = "SECONDS", help_heading = TIMEOUTS, default_value = "30",
+        value_parser = whole::<u32>)]
     drain_time: u32,
     /// Action if this machine's clock is wrong at startup
-    #[arg(
-        long,
-        value_name = "refuse|warn",
-        env = "REGISTER_CLOCK_CHECK",
-        default_value = "refuse"
-    )]
+    #[arg(long, value_name = "refuse|warn", help_heading = REGISTER, default_value = "refuse")]
     pub(super) clock_check: ClockCheck,
 }
 

@@ -11,6 +11,7 @@ use crate::cli::values::secret_file;
 use crate::mail::transport::{MailServer, SmtpUrl, SmtpUrlError};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Mail")]
 pub(super) struct MailOptions {
     /// Mail server for sign-in links, invitations and reminders, such as
     /// smtps://USER@mail.example:465 or smtp://USER@mail.example:587?tls=required [default: no
@@ -18,26 +19,15 @@ pub(super) struct MailOptions {
     #[arg(
         long,
         value_name = "URL",
-        env = "REGISTER_SMTP_URL",
         requires = "mail_from",
         hide_env_values = true
     )]
     smtp_url: Option<String>,
     /// File with the password of the user in --smtp-url [default: the password in the URL]
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "REGISTER_SMTP_PASSWORD_FILE",
-        requires = "smtp_url"
-    )]
+    #[arg(long, value_name = "FILE", requires = "smtp_url")]
     smtp_password_file: Option<PathBuf>,
     /// Sender of the mails, such as register@register.example
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        env = "REGISTER_MAIL_FROM",
-        requires = "smtp_url"
-    )]
+    #[arg(long, value_name = "ADDRESS", requires = "smtp_url")]
     mail_from: Option<Mailbox>,
 }
 

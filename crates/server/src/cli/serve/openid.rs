@@ -13,6 +13,7 @@ use settings_pages::signing_in::openid::{
 use crate::cli::values::secret_file;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "OpenID Connect")]
 pub(super) struct OpenIdOptions {
     /// OpenID Connect issuer for signing in to the settings, exactly as in its metadata, such as
     /// https://id.example; register the callback path /settings/sign-in/oidc/callback at the issuer
@@ -20,69 +21,37 @@ pub(super) struct OpenIdOptions {
     #[arg(
         long,
         value_name = "URL",
-        env = "REGISTER_OIDC_ISSUER",
         requires = "oidc_client_id",
         hide_env_values = true
     )]
     oidc_issuer: Option<String>,
     /// Client ID registered at the issuer
-    #[arg(
-        long,
-        value_name = "ID",
-        env = "REGISTER_OIDC_CLIENT_ID",
-        requires = "oidc_issuer"
-    )]
+    #[arg(long, value_name = "ID", requires = "oidc_issuer")]
     oidc_client_id: Option<String>,
     /// File with the client secret from the issuer [default: none, for a public client]
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "REGISTER_OIDC_CLIENT_SECRET_FILE",
-        requires = "oidc_issuer"
-    )]
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
     oidc_client_secret_file: Option<PathBuf>,
     /// Scopes to request in addition to openid, separated by spaces
     #[arg(
         long,
         value_name = "SCOPES",
-        env = "REGISTER_OIDC_SCOPES",
         value_delimiter = ' ',
         default_value = "email"
     )]
     oidc_scopes: Vec<String>,
     /// Claim that contains the UKPRNs of the user's organisations; for a nested value, use a JSON
     /// pointer such as /organisation/ukprn [default: none, by invitation only]
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "REGISTER_OIDC_PROVIDER_CLAIM",
-        requires = "oidc_issuer"
-    )]
+    #[arg(long, value_name = "NAME", requires = "oidc_issuer")]
     oidc_provider_claim: Option<ClaimName>,
     /// Claim that contains the user's roles; can be a JSON pointer [default: none; users from
     /// --oidc-provider-claim are viewers]
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "REGISTER_OIDC_ROLE_CLAIM",
-        requires = "oidc_issuer"
-    )]
+    #[arg(long, value_name = "NAME", requires = "oidc_issuer")]
     oidc_role_claim: Option<ClaimName>,
     /// Value of --oidc-role-claim for admins of an organisation
-    #[arg(
-        long,
-        value_name = "VALUE",
-        env = "REGISTER_OIDC_ADMIN_VALUE",
-        default_value = "admin"
-    )]
+    #[arg(long, value_name = "VALUE", default_value = "admin")]
     oidc_admin_value: String,
     /// Value of --oidc-role-claim for operators of the service [default: none, by invitation only]
-    #[arg(
-        long,
-        value_name = "VALUE",
-        env = "REGISTER_OIDC_OPERATOR_VALUE",
-        requires = "oidc_role_claim"
-    )]
+    #[arg(long, value_name = "VALUE", requires = "oidc_role_claim")]
     oidc_operator_value: Option<String>,
 }
 

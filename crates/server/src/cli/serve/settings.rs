@@ -9,18 +9,15 @@ use super::Switch;
 use crate::cli::values::site;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Settings pages")]
 pub(super) struct SettingsOptions {
     /// Serve the settings pages at /settings, where users manage their organisation's tokens
     /// [default: on in the sandbox, off in production]
-    #[arg(long, value_name = "on|off", env = "REGISTER_SETTINGS")]
+    #[arg(long, value_name = "on|off")]
     settings: Option<Switch>,
     /// Where to serve the operators' pages [default: operator-listener, or off if --settings is
     /// off]
-    #[arg(
-        long,
-        value_name = "operator-listener|settings|off",
-        env = "REGISTER_OPERATOR_PAGES"
-    )]
+    #[arg(long, value_name = "operator-listener|settings|off")]
     operator_pages: Option<OperatorPages>,
     /// Public address of the settings pages, such as https://register.example, for links that
     /// operators create [default: the address of --listen]

@@ -9,10 +9,10 @@ use crate::cli::output::{self, ReportFormat, ReportOutput};
 #[derive(Debug, Args)]
 pub(crate) struct Difference {
     /// Version that the client uses now
-    #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_DIFFERENCE_FROM")]
+    #[arg(long, value_name = "LABEL")]
     from: String,
     /// Version to migrate to, newer or older
-    #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_DIFFERENCE_TO")]
+    #[arg(long, value_name = "LABEL")]
     to: String,
     #[command(flatten)]
     output: ReportOutput,

@@ -14,7 +14,7 @@ pub(crate) struct OpenApi {
     #[arg(value_name = "VERSION")]
     version: String,
     /// Version of OpenAPI
-    #[arg(long, env = "REGISTER_VERSION_OPENAPI_FORM", value_enum, default_value_t = Form::Version31)]
+    #[arg(long, value_enum, default_value_t = Form::Version31)]
     form: Form,
 }
 

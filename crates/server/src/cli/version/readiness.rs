@@ -21,10 +21,10 @@ pub(crate) struct Readiness {
     #[arg(value_name = "LABEL")]
     version: Option<String>,
     /// UKPRN of a provider [default: all providers]
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_VERSION_READINESS_PROVIDER", value_parser = ukprn)]
+    #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
     provider: Option<String>,
     /// Number of days to report, including today
-    #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = DEFAULT_DAYS,
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_DAYS,
         value_parser = between(1, MAX_DAYS))]
     days: u16,
     #[command(flatten)]

@@ -19,26 +19,26 @@ use crate::cli::output::{self, ReportFormat, ReportOutput};
 #[derive(Debug, Args)]
 pub(crate) struct Translate {
     /// Version of the bodies
-    #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_TRANSLATE_FROM", value_parser = served)]
+    #[arg(long, value_name = "LABEL", value_parser = served)]
     from: &'static Served,
     /// Version to translate to
-    #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_TRANSLATE_TO", value_parser = served)]
+    #[arg(long, value_name = "LABEL", value_parser = served)]
     to: &'static Served,
     #[command(flatten)]
     output: ReportOutput,
     /// Record type: trainee, placement, degree, withdrawal, deferral or recommendation [default:
     /// detected from the keys]
-    #[arg(long, env = "REGISTER_RECORD", value_parser = word::<RecordKind>)]
+    #[arg(long, value_parser = word::<RecordKind>)]
     record: Option<RecordKind>,
     /// Direction of the bodies: request or reply [default: detected from the keys]
-    #[arg(long, env = "REGISTER_DIRECTION", value_parser = word::<Direction>)]
+    #[arg(long, value_parser = word::<Direction>)]
     direction: Option<Direction>,
     /// Purpose of requests: create or update [default: update if fewer than half of the required
     /// fields are present]
-    #[arg(long, env = "REGISTER_PURPOSE", value_parser = word::<Purpose>)]
+    #[arg(long, value_parser = word::<Purpose>)]
     purpose: Option<Purpose>,
     /// Date that counts as today when bodies are checked [default: today]
-    #[arg(long, value_name = "DATE", env = "REGISTER_TODAY", value_parser = date)]
+    #[arg(long, value_name = "DATE", value_parser = date)]
     today: Option<NaiveDate>,
     /// File with the bodies, or - for standard input
     #[arg(value_name = "FILE")]

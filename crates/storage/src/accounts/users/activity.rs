@@ -168,8 +168,6 @@ pub struct ActivityFilter<'a> {
     pub provider_ukprn: Option<&'a str>,
     /// Only entries before the one with this number.
     pub before: Option<i64>,
-    /// Only entries since this time.
-    pub since: Option<DateTime<Utc>>,
     /// The most entries to return.
     pub limit: i64,
 }
@@ -254,9 +252,6 @@ impl Session<'_> {
         }
         if let Some(before) = filter.before {
             query = query.filter(activity_log::id.lt(before));
-        }
-        if let Some(since) = filter.since {
-            query = query.filter(activity_log::acted_at.ge(since.naive_utc()));
         }
         query
             .load::<Row>(self.connection)?
