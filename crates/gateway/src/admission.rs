@@ -13,7 +13,7 @@ use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::permits::Client;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::limits::rate_limit::{
-    KeyedRateLimiter, LimitClock, QuotaExceeded, RateLimit, RateLimitScope, RemainingQuota,
+    KeyedRateLimiter, LimitClock, RateLimit, RateLimitScope, RemainingQuota,
 };
 use http_kit::metrics;
 use http_kit::requests::client_address::TrustedProxies;
@@ -45,8 +45,6 @@ const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
 pub struct Admission {
     /// Requests by token; `None` without a limit.
     tokens: Option<KeyedRateLimiter<TokenDigest>>,
-    /// Rows of uploaded files by user; `None` without a limit.
-    users: Option<KeyedRateLimiter<i64>>,
     /// Requests without a known token, by client address.
     by_address: AddressRateLimit,
     /// Tokens that were valid when they were last used.
@@ -72,7 +70,6 @@ impl Admission {
             |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
         Self {
             tokens: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
-            users: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
             by_address: AddressRateLimit::default(),
             known: Arc::default(),
             look_ups: concurrency(LOOK_UPS),
@@ -94,7 +91,6 @@ impl Admission {
     pub fn with_clock(self, clock: LimitClock) -> Self {
         Self {
             tokens: self.tokens.map(|limiter| limiter.with_clock(clock.clone())),
-            users: self.users.map(|limiter| limiter.with_clock(clock.clone())),
             by_address: self.by_address.with_clock(clock),
             ..self
         }
@@ -161,18 +157,6 @@ impl Admission {
             .take_more(token, left, more)
             .map(Some)
             .map_err(|used_up| ApiError::TooManyRequests { whose, used_up })
-    }
-
-    /// Counts a request of a user, who has the same limit as a token.
-    ///
-    /// # Errors
-    ///
-    /// [`QuotaExceeded`].
-    pub fn count_user(&self, user_id: i64) -> Result<(), QuotaExceeded> {
-        match &self.users {
-            Some(users) => users.take(&user_id).map(drop),
-            None => Ok(()),
-        }
     }
 
     /// Returns the error of a request without a valid token, and counts the request against the

@@ -90,9 +90,9 @@ pub enum ApiError {
     /// ([`AuthenticationError::challenge`]).
     #[error("no valid token: {0}")]
     Unauthorized(AuthenticationError),
-    /// The user has signed out, or may no longer change records. Only for rows of files.
-    #[error("user is not signed in, or may not change records")]
-    SignedOut,
+    /// The upload was stopped, or its user may no longer change records. Only for rows of files.
+    #[error("upload was stopped, or its user may not change records")]
+    UploadStopped,
     /// The requested record, list, version or path does not exist.
     #[error("not found")]
     NotFound(Missing),

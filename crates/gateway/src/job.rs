@@ -6,7 +6,7 @@ use std::time::Duration;
 use http_kit::limits::permits::Permit;
 use http_kit::requests::request_id::{self, RequestId};
 use http_kit::responses::sending::{NoPermit, SMALL_REPLY_BYTES};
-use storage::accounts::users::SignedIn;
+use storage::accounts::uploads::UploadSender;
 use storage::base::cause::Cause;
 use storage::base::token::TokenDigest;
 use storage::error::{DatabaseError, JobError, StorageError};
@@ -181,13 +181,13 @@ impl RequestJob {
     fn open<'a>(
         &'a self,
         session: &'a mut Session<'_>,
-        user: Option<&'a SignedIn>,
+        user: Option<&'a UploadSender>,
     ) -> Result<Option<ProviderSession<'a>>, ApiError> {
         let cause = self.request.cause();
         let trainee_id = self.request.trainee_id();
         let reads_by_key = matches!(self.mode, JobMode::LookUp | JobMode::Write);
         Ok(match &self.request.identity {
-            Identity::User(_) => user.and_then(|user| session.open_to_upload(user, cause)),
+            Identity::User(_) => user.map(|user| session.open_to_upload(user, cause)),
             Identity::Token { digest, .. } if reads_by_key && !trainee_id.is_empty() => {
                 session.authenticate_for_trainee(digest, cause, trainee_id)?
             }
@@ -198,7 +198,7 @@ impl RequestJob {
     /// The error of a sender that may not use the records.
     fn refuse(&self, session: &mut Session<'_>) -> ApiError {
         let Identity::Token { digest, .. } = &self.request.identity else {
-            return ApiError::SignedOut;
+            return ApiError::UploadStopped;
         };
         match session.refusal_of(digest) {
             Ok(refusal) => ApiError::Unauthorized(AuthenticationError::Refused(refusal)),

@@ -55,6 +55,7 @@ pub use self::request::context::{Access, Route};
 pub use self::routes::ROUTES;
 use self::state::Surroundings;
 pub use self::state::{Audience, SettingsPages};
+pub use self::upload::work::start as start_uploads;
 
 /// Configures the scope `/settings`.
 pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &SettingsPages) {

@@ -155,15 +155,11 @@ pub fn problem_text(problem: &RecordedProblem) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// The kind of a run: `batch`, `single requests`, or `upload by` and the e-mail address of the
-/// user.
-#[must_use]
-pub(crate) fn run_kind(run: &Run) -> String {
-    match (&run.user_email, run.sender.user_id(), &run.batch) {
-        (Some(email), ..) if !email.is_empty() => format!("upload by {email}"),
-        (_, Some(user), _) => format!("upload by user {user}"),
-        (_, None, Some(_)) => "batch".to_owned(),
-        (_, None, None) => "single requests".to_owned(),
+/// The kind of a run: `batch` or `single requests`.
+pub(crate) fn run_kind(run: &Run) -> &'static str {
+    match run.batch {
+        Some(_) => "batch",
+        None => "single requests",
     }
 }
 

@@ -11,7 +11,7 @@ use crate::organisation::{
 };
 use crate::request::context::{Handler, Route};
 use crate::signing_in::{openid, sessions, sign_in, sign_in_mail};
-use crate::upload::{columns, receiving, refused, results, templates, uploads};
+use crate::upload::{columns, files, receiving, repairs, report, results, templates, uploads};
 
 /// The largest form, in bytes, except for forms with pasted files.
 const MAX_FORM_BYTES: usize = 16_384;
@@ -89,6 +89,11 @@ pub static ROUTES: &[Route] = &[
     get("/requests", Handler::Own(runs::list)),
     get("/requests/search", Handler::Own(requests::list)),
     post("/requests/keys", Handler::Admin(runs::switch_keys)),
+    get("/requests/uploads/{id}", Handler::Uploader(report::show)),
+    get(
+        "/requests/uploads/{id}/report.csv",
+        Handler::Uploader(report::download),
+    ),
     get("/requests/{id}", Handler::Own(runs::show)),
     get("/requests/{id}/refused.csv", Handler::Own(runs::download)),
     get("/usage", Handler::Own(usage::show)),
@@ -189,11 +194,11 @@ pub static ROUTES: &[Route] = &[
     ),
     get("/upload/{id}", Handler::Uploader(results::show)),
     post("/upload/{id}/columns", Handler::Uploader(columns::assign)),
-    post("/upload/{id}/check", Handler::Uploader(results::check)),
+    post("/upload/{id}/repairs", Handler::Uploader(repairs::choose)),
     post("/upload/{id}/send", Handler::Uploader(results::send)),
     get(
         "/upload/{id}/refused.csv",
-        Handler::Uploader(refused::download),
+        Handler::Uploader(files::refused),
     ),
     post("/upload/{id}/delete", Handler::Uploader(uploads::delete)),
     get("/registry", Handler::Operator(registry_queue::list)),

@@ -312,32 +312,41 @@ diesel::table! {
         id -> BigInt,
         provider_id -> BigInt,
         user_id -> BigInt,
-        file_digest -> Text,
         state -> Text,
         rows -> Integer,
-        column_names -> Text,
-        repairs -> Text,
+        content -> Text,
         created_at -> Timestamp,
-        delete_at -> Timestamp,
+        sent_at -> Nullable<Timestamp>,
         worked_until -> Nullable<Timestamp>,
     }
 }
 
 diesel::table! {
-    upload_parts (upload_id, part) {
+    upload_rows (upload_id, line) {
         upload_id -> BigInt,
-        part -> Integer,
-        content -> Text,
+        line -> BigInt,
+        status -> Text,
+        record_key -> Nullable<Text>,
+        trainee_id -> Nullable<Text>,
+        cells -> Text,
+        details -> Text,
     }
 }
 
 diesel::table! {
-    upload_results (upload_id, stage, line) {
+    upload_headings (provider_id) {
+        provider_id -> BigInt,
+        names -> Text,
+    }
+}
+
+diesel::table! {
+    upload_problems (id) {
+        id -> BigInt,
         upload_id -> BigInt,
-        stage -> Text,
         line -> BigInt,
-        kind -> Text,
-        content -> Text,
+        heading -> Text,
+        words -> Text,
     }
 }
 
@@ -351,6 +360,7 @@ diesel::joinable!(invitations -> providers (provider_id));
 diesel::joinable!(sign_in_sessions -> users (user_id));
 diesel::joinable!(tokens -> providers (provider_id));
 diesel::joinable!(trainees -> providers (provider_id));
+diesel::joinable!(uploads -> users (user_id));
 diesel::joinable!(users -> providers (provider_id));
 diesel::allow_tables_to_appear_in_same_query!(changes, tokens);
 diesel::allow_tables_to_appear_in_same_query!(erasures, providers);
@@ -358,10 +368,11 @@ diesel::allow_tables_to_appear_in_same_query!(placement_schools, trainees);
 diesel::allow_tables_to_appear_in_same_query!(provider_positions, providers, tokens);
 diesel::allow_tables_to_appear_in_same_query!(providers, trainees);
 diesel::allow_tables_to_appear_in_same_query!(tokens, trainees);
-diesel::allow_tables_to_appear_in_same_query!(activity_log, providers, users);
+diesel::allow_tables_to_appear_in_same_query!(activity_log, users);
+diesel::allow_tables_to_appear_in_same_query!(activity_log, providers);
 diesel::allow_tables_to_appear_in_same_query!(imports, users);
 diesel::allow_tables_to_appear_in_same_query!(invitations, providers);
 diesel::allow_tables_to_appear_in_same_query!(providers, sign_in_sessions);
 diesel::allow_tables_to_appear_in_same_query!(sign_in_sessions, users);
-diesel::allow_tables_to_appear_in_same_query!(upload_parts, uploads);
-diesel::allow_tables_to_appear_in_same_query!(upload_results, uploads);
+diesel::allow_tables_to_appear_in_same_query!(providers, uploads, users);
+diesel::allow_tables_to_appear_in_same_query!(upload_rows, trainees);

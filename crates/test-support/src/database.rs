@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use diesel::connection::SimpleConnection as _;
-use diesel::{Connection as _, SqliteConnection};
+use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection};
 use postgres_client::PostgresConnection;
 use tempfile::TempDir;
 
@@ -176,6 +176,30 @@ pub fn execute(url: &str, sql: &str) {
     };
     done.unwrap_or_else(|error| panic!("the database cannot be opened: {error}"))
         .unwrap_or_else(|error| panic!("the database refuses {sql}: {error}"));
+}
+
+/// The texts that a query gives, in one column called `text`.
+///
+/// # Panics
+///
+/// When the database does not answer.
+#[must_use]
+pub fn texts(url: &str, sql: &str) -> Vec<String> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        text: String,
+    }
+    let query = diesel::sql_query(sql);
+    let loaded = match url.strip_prefix("sqlite://") {
+        Some(path) => {
+            SqliteConnection::establish(path).map(|mut opened| query.load::<Row>(&mut opened))
+        }
+        None => PostgresConnection::establish(url).map(|mut opened| query.load::<Row>(&mut opened)),
+    };
+    let loaded = loaded.unwrap_or_else(|error| panic!("the database cannot be opened: {error}"));
+    let rows = loaded.unwrap_or_else(|error| panic!("the query fails: {error}"));
+    rows.into_iter().map(|row| row.text).collect()
 }
 
 /// The database in a folder as one file, although a connection to it may not be closed yet.

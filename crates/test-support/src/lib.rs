@@ -25,7 +25,7 @@ pub mod trainee_sync;
 use std::path::{Path, PathBuf};
 
 pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
-pub use database::{Database, execute};
+pub use database::{Database, execute, texts};
 pub use demo::Demo;
 pub use kind::{KIND_VARIABLE, Kind};
 pub use mail_server::{MAIL_PASSWORD, MailMode, MailServer, MailTls, ReceivedMail};

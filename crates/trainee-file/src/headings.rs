@@ -35,8 +35,10 @@ pub fn named_fields() -> impl Iterator<Item = &'static str> {
     FIELDS.iter().map(|field| field.name)
 }
 
-/// The letters and digits of a heading, in lower case.
-pub(crate) fn bare_key(heading: &str) -> String {
+/// Returns the letters and digits of a heading, in lower case. Headings with the same key have the
+/// same meaning.
+#[must_use]
+pub fn bare_key(heading: &str) -> String {
     heading
         .chars()
         .filter(|character| character.is_alphanumeric())

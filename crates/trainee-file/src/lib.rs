@@ -44,7 +44,7 @@ pub use compare::{
     compare, shown_otherwise,
 };
 pub use fault::{FileFault, Limits};
-pub use headings::{WHY_HEADING, named_fields};
+pub use headings::{WHY_HEADING, bare_key, named_fields};
 pub use proposals::{ColumnProposal, ProposalContext, propose_columns};
 pub use record::{at, cell, input};
 pub use repairs::{
@@ -55,4 +55,4 @@ pub use text::decode;
 pub use trainee_row::{NestedRow, TraineeRow};
 pub use workbook::sheet_names;
 pub use workbook_fault::WorkbookFault;
-pub use writing::{add_apostrophe, spreadsheet_cell, write_csv};
+pub use writing::{add_apostrophe, spreadsheet_cell, write_csv, write_csv_rows};

@@ -22,11 +22,24 @@ pub fn write_csv<'a>(
     header: impl IntoIterator<Item = &'a str>,
     rows: impl IntoIterator<Item = impl IntoIterator<Item = &'a str>>,
 ) -> io::Result<String> {
+    let mut text = BYTE_ORDER_MARK.to_owned();
+    text.push_str(&write_csv_rows([header])?);
+    text.push_str(&write_csv_rows(rows)?);
+    Ok(text)
+}
+
+/// Writes rows of a CSV file that [`write_csv`] has begun.
+///
+/// # Errors
+///
+/// If a row cannot be written.
+pub fn write_csv_rows<'a>(
+    rows: impl IntoIterator<Item = impl IntoIterator<Item = &'a str>>,
+) -> io::Result<String> {
     let mut file = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .flexible(true)
-        .from_writer(BYTE_ORDER_MARK.as_bytes().to_vec());
-    file.write_record(header.into_iter().map(spreadsheet_cell))?;
+        .from_writer(Vec::new());
     for row in rows {
         file.write_record(row.into_iter().map(spreadsheet_cell))?;
     }

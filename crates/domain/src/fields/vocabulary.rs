@@ -2,11 +2,13 @@
 
 /// The source of records created by requests.
 pub const FROM_API: &str = "api";
+/// The source of a record that comes from an uploaded file, also from a workbook.
+pub const FROM_FILE: &str = "csv";
 /// The sources of records.
 pub const RECORD_SOURCES: &[&str] = &[
     FROM_API,
     "manual",
-    "csv",
+    FROM_FILE,
     "apply",
     "legacy",
     "agency_collection",

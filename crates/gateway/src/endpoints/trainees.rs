@@ -61,6 +61,7 @@ pub(super) fn create(
         &origin,
     )
     .map_err(|problems| request.refuse(&ignored, None, problems))?;
+    decision.record.record_source = Some(request.identity.record_source().to_owned());
     request.report_ignored(&ignored, (None, &decision.record), &mut decision.notices)?;
     let existing = session.duplicates_of(&decision.record)?;
     if !existing.is_empty() {

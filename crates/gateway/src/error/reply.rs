@@ -86,7 +86,7 @@ impl ApiError {
                 ErrorReply::new(StatusCode::UNAUTHORIZED, ErrorBody::Unauthorized)
                     .with(WWW_AUTHENTICATE.as_str(), failure.challenge())
             }
-            Self::SignedOut => one(StatusCode::UNAUTHORIZED, "Unauthorized", "sign in again"),
+            Self::UploadStopped => one(StatusCode::UNAUTHORIZED, "Unauthorized", "upload stopped"),
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
             Self::Gone { label, served } => {
                 let labels: Vec<String> = served.iter().map(ToString::to_string).collect();

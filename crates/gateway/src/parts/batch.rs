@@ -67,7 +67,7 @@ async fn handle(
 ) -> Result<ApiResponse, ApiError> {
     let state = &request.state;
     let Identity::Token { digest: token, .. } = &request.identity else {
-        return Err(ApiError::SignedOut);
+        return Err(ApiError::UploadStopped);
     };
     observation.token = authenticate(state, token).await?;
     if let Some(found) = observation.token {

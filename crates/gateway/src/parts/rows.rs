@@ -1,4 +1,4 @@
-//! Runs the rows of an uploaded file for a signed-in user. Each row is a request in the newest
+//! Runs the rows of an uploaded file for its user. Each row is a request in the newest
 //! version, like an item of a batch.
 
 use std::sync::Arc;
@@ -57,9 +57,9 @@ pub struct RowProblem {
 
 /// Runs a row of an uploaded file. A row that is not only checked is recorded, as
 /// an item of one run with the current request identifier.
-pub async fn run_row(state: &Arc<GatewayState>, user: &UserIdentity, row: Row) -> RowOutcome {
+pub async fn run_row(state: &Arc<GatewayState>, user: UserIdentity, row: Row) -> RowOutcome {
     let (item, endpoint, validates_only) = (Some(row.position), row.endpoint, row.validates_only);
-    let Some(request) = ApiRequest::from_row(state, user.clone(), row) else {
+    let Some(request) = ApiRequest::from_row(state, user, row) else {
         return RowOutcome {
             is_temporary: true,
             ..RowOutcome::refused(StatusCode::SERVICE_UNAVAILABLE, Vec::new())
@@ -103,26 +103,23 @@ pub async fn run_row(state: &Arc<GatewayState>, user: &UserIdentity, row: Row) -
 ///
 /// # Errors
 ///
-/// [`ApiError::SignedOut`] if the user may no longer upload. Otherwise when the database does not
-/// answer.
+/// [`ApiError::UploadStopped`] if the upload was stopped. Otherwise when the database does not answer.
 pub async fn was_sent(
     state: &Arc<GatewayState>,
-    user: &UserIdentity,
+    user: UserIdentity,
     row: Row,
 ) -> Result<bool, ApiError> {
-    let Some(request) = ApiRequest::from_row(state, user.clone(), row) else {
+    let Some(request) = ApiRequest::from_row(state, user, row) else {
         return Ok(false);
     };
-    let user = user.clone();
     let provider_id = user.uploader.provider_id();
     let scope = WriteScope::Provider(provider_id);
     let job = move |session: &mut Session<'_>| -> Result<bool, ApiError> {
         let Some(key) = request.idempotency_key()? else {
             return Ok(false);
         };
-        let signed_in = user.authenticate(session)?;
-        let opened = session.open_to_upload(&signed_in, request.cause());
-        let mut records = opened.ok_or(ApiError::SignedOut)?;
+        let sender = user.authenticate(session)?;
+        let mut records = session.open_to_upload(&sender, request.cause());
         let state = records.earlier_reply(&key.key_digest, &key.request_digest)?;
         Ok(state != KeyState::Unused)
     };
@@ -174,9 +171,9 @@ impl RowOutcome {
         self.status == StatusCode::PRECONDITION_FAILED
     }
 
-    /// Whether the user is no longer signed in, or may no longer change records.
+    /// Whether the upload was stopped, or its user may no longer upload.
     #[must_use]
-    pub fn is_signed_out(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.status == StatusCode::UNAUTHORIZED
     }
 }

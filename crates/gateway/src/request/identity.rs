@@ -1,7 +1,7 @@
 //! The sender of a request, and how a job opens the records for this sender.
 
-use storage::accounts::uploads::Uploader;
-use storage::accounts::users::{SecretDigest, SignedIn};
+use domain::fields::vocabulary::{FROM_API, FROM_FILE};
+use storage::accounts::uploads::{UploadSender, Uploader};
 use storage::base::sender::Sender;
 use storage::base::token::TokenDigest;
 use storage::session::{Session, ValidToken};
@@ -22,11 +22,11 @@ pub enum Identity {
     User(UserIdentity),
 }
 
-/// A user who uploads, with the session that signed them in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A user whose upload runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserIdentity {
-    /// The session.
-    pub session: SecretDigest,
+    /// The number of the upload.
+    pub upload_id: i64,
     /// The user with their organisation.
     pub uploader: Uploader,
 }
@@ -38,6 +38,15 @@ impl Identity {
         match self {
             Self::Token { admitted, .. } => Some(*admitted),
             Self::User(_) => None,
+        }
+    }
+
+    /// The `record_source` of the trainees that the sender registers.
+    #[must_use]
+    pub const fn record_source(&self) -> &'static str {
+        match self {
+            Self::Token { .. } => FROM_API,
+            Self::User(_) => FROM_FILE,
         }
     }
 
@@ -55,15 +64,13 @@ impl Identity {
 }
 
 impl UserIdentity {
-    /// Reads the session. Its user may open the records with [`Session::open_to_upload`].
+    /// Reads the user, who may open the records with [`Session::open_to_upload`].
     ///
     /// # Errors
     ///
-    /// [`ApiError::SignedOut`] unless the session is valid and of this user, who may still upload.
-    pub fn authenticate(&self, session: &mut Session<'_>) -> Result<SignedIn, ApiError> {
-        let signed_in = session.signed_in(&self.session)?;
-        signed_in
-            .filter(|signed_in| signed_in.uploader() == Ok(self.uploader))
-            .ok_or(ApiError::SignedOut)
+    /// [`ApiError::UploadStopped`] unless the upload runs, and its user may still upload.
+    pub fn authenticate(&self, session: &mut Session<'_>) -> Result<UploadSender, ApiError> {
+        let sender = session.upload_sender(self.uploader, self.upload_id)?;
+        sender.ok_or(ApiError::UploadStopped)
     }
 }

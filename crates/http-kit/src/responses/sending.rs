@@ -6,13 +6,12 @@
 //! [`SMALL_REPLY_BYTES`] has a permit until its last piece is handed over. Shared content is in
 //! memory once for all replies, and needs none.
 
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use actix_web::body::{BodySize, MessageBody, to_bytes};
+use actix_web::body::{BodySize, BoxBody, MessageBody, to_bytes};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
@@ -100,8 +99,9 @@ impl ReplySender {
         }
         let (request, response) = answered?.into_parts();
         let response = self.prepare(response, accepts_gzip).await?;
-        let response = response.map_body(|_, (rest, permit)| Pieces {
-            rest,
+        let response = response.map_body(|_, (body, permit)| Pieces {
+            rest: body.ready,
+            later: body.later,
             permit,
             connection,
             begun: Instant::now(),
@@ -114,7 +114,7 @@ impl ReplySender {
         &self,
         response: HttpResponse<B>,
         accepts_gzip: bool,
-    ) -> Result<HttpResponse<(Bytes, Option<Permit>)>, Error> {
+    ) -> Result<HttpResponse<(ReplyBody, Option<Permit>)>, Error> {
         let (mut response, body) = response.into_parts();
         let shared = response.extensions_mut().remove::<SharedContent>();
         if is_compressible(&response, shared.is_some()) {
@@ -126,26 +126,31 @@ impl ReplySender {
                 set_content_encoding(response.headers_mut());
             }
             let body = gzip.unwrap_or_else(|| content.plain()).clone();
-            return Ok(response.set_body((body, None)));
+            return Ok(response.set_body((body.into(), None)));
         }
-        let mut body = to_bytes(body)
-            .await
-            .map_err(|error| Error::from(error.into()))?;
-        let Ok(permit) = self.permit(&response, body.len()) else {
+        let is_stream = body.size() == BodySize::Stream;
+        let (mut ready, later) = if is_stream {
+            (Bytes::new(), Some(body.boxed()))
+        } else {
+            let read = to_bytes(body).await;
+            (read.map_err(|error| Error::from(error.into()))?, None)
+        };
+        let bytes = if is_stream { usize::MAX } else { ready.len() };
+        let Ok(permit) = self.permit(&response, bytes) else {
             let (busy, body) = (self.busy)().into_parts();
             let body = to_bytes(body).await.map_err(Error::from)?;
-            return Ok(busy.set_body((body, None)));
+            return Ok(busy.set_body((body.into(), None)));
         };
         if accepts_gzip
             && is_json(response.headers())
-            && body.len() >= compression::MIN_BYTES
-            && let Some(compressed) = self.compress(body.clone()).await
+            && ready.len() >= compression::MIN_BYTES
+            && let Some(compressed) = self.compress(ready.clone()).await
         {
             set_content_encoding(response.headers_mut());
-            body = compressed;
+            ready = compressed;
         }
-        let permit = permit.filter(|_| body.len() > SMALL_REPLY_BYTES);
-        Ok(response.set_body((body, permit)))
+        let permit = permit.filter(|_| is_stream || ready.len() > SMALL_REPLY_BYTES);
+        Ok(response.set_body((ReplyBody { ready, later }, permit)))
     }
 
     /// The permit for a body of this size, if it needs one.
@@ -187,37 +192,63 @@ impl ReplySender {
     }
 }
 
+/// The body of a prepared reply.
+struct ReplyBody {
+    ready: Bytes,
+    /// A body that is made while it is sent.
+    later: Option<BoxBody>,
+}
+
+impl From<Bytes> for ReplyBody {
+    fn from(ready: Bytes) -> Self {
+        Self { ready, later: None }
+    }
+}
+
 /// The body of a reply, piece by piece. The client has taken the reply when this is dropped.
 #[derive(Debug)]
 pub struct Pieces {
     rest: Bytes,
+    later: Option<BoxBody>,
     permit: Option<Permit>,
     connection: Option<Rc<Connection>>,
     begun: Instant,
 }
 
 impl MessageBody for Pieces {
-    type Error = Infallible;
+    type Error = Box<dyn std::error::Error>;
 
     fn size(&self) -> BodySize {
-        BodySize::Sized(self.rest.len() as u64)
+        match self.later {
+            Some(_) => BodySize::Stream,
+            None => BodySize::Sized(self.rest.len() as u64),
+        }
     }
 
     fn poll_next(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Infallible>>> {
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
         if let Some(connection) = &self.connection
             && self.begun.elapsed() < LONGEST_REPLY
         {
             connection.begin(Wait::Reply);
         }
+        if self.rest.is_empty()
+            && let Some(later) = &mut self.later
+        {
+            match ready!(Pin::new(later).poll_next(context)?) {
+                Some(next) => self.rest = next,
+                None => self.later = None,
+            }
+        }
         if self.rest.is_empty() {
+            self.permit = None;
             return Poll::Ready(None);
         }
         let length = self.rest.len().min(PIECE_BYTES);
         let piece = self.rest.split_to(length);
-        if self.rest.is_empty() {
+        if self.rest.is_empty() && self.later.is_none() {
             // The last piece was taken: releases the memory and the permit.
             self.rest = Bytes::new();
             self.permit = None;
@@ -287,6 +318,8 @@ mod tests {
     use std::future::poll_fn;
     use std::pin::pin;
 
+    use futures_util::stream::{self, StreamExt as _};
+
     use super::*;
 
     fn sender() -> ReplySender {
@@ -310,9 +343,10 @@ mod tests {
         };
         assert!(sender.permit_for(known, body.len()).is_ok());
         drop(second);
-        let (rest, permit) = first.1;
+        let (reply, permit) = first.1;
         let mut pieces = pin!(Pieces {
-            rest,
+            rest: reply.ready,
+            later: reply.later,
             permit,
             connection: None,
             begun: Instant::now()
@@ -332,5 +366,29 @@ mod tests {
             );
         }
         assert_eq!(received, body);
+    }
+
+    #[actix_web::test]
+    async fn streamed_reply_holds_a_permit_and_is_not_read_before() {
+        let sender = sender();
+        let parts = stream::iter([b"ab".to_vec(), vec![b'c'; PIECE_BYTES + 1]]);
+        let parts = parts.map(|part| Ok::<_, std::io::Error>(Bytes::from(part)));
+        let response = HttpResponse::Ok().streaming(parts);
+        let response = sender.prepare(response, true).await.unwrap();
+        let (reply, permit) = response.into_body();
+        assert!(permit.is_some() && reply.ready.is_empty());
+        let mut pieces = pin!(Pieces {
+            rest: reply.ready,
+            later: reply.later,
+            permit,
+            connection: None,
+            begun: Instant::now()
+        });
+        let mut lengths = Vec::new();
+        while let Some(piece) = poll_fn(|context| pieces.as_mut().poll_next(context)).await {
+            lengths.push(piece.unwrap().len());
+        }
+        assert_eq!(lengths, [2, PIECE_BYTES, 1]);
+        assert!(pieces.permit.is_none());
     }
 }

@@ -445,6 +445,7 @@ fn collect_metrics() -> Result<PrometheusHandle, BuildError> {
 /// Starts the background tasks, which run until the server stops.
 fn start_background_tasks(state: &AppState, registry_delay: Option<u32>, mailer: Option<Mailer>) {
     maintenance::start(state.gateway.store.clone());
+    settings_pages::start_uploads(state.gateway.clone(), state.long_jobs.clone());
     if let Some(mailer) = mailer {
         mails::start(state.gateway.store.clone(), mailer);
     }

@@ -16,15 +16,12 @@ const PAUSE: Duration = Duration::from_secs(600);
 /// The pause between two checks of the register's growth. PostgreSQL may use query plans for a
 /// smaller register during this time.
 const GROWTH_PAUSE: Duration = Duration::from_secs(5);
-/// The pause between two searches for expired uploads.
-const UPLOADS_PAUSE: Duration = Duration::from_secs(60);
 /// The number of rows removed per transaction.
 const BATCH: u16 = 500;
 
 /// Starts maintenance, which runs as long as the server. Must be called on a `LocalSet`.
 pub fn start(store: Store) {
     rt::spawn(follow_growth(store.clone()));
-    rt::spawn(remove_uploads(store.clone()));
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
         loop {
@@ -61,25 +58,6 @@ async fn follow_growth(store: Store) {
     }
 }
 
-/// Removes expired uploads.
-async fn remove_uploads(store: Store) {
-    loop {
-        rt::time::sleep(UPLOADS_PAUSE).await;
-        let is_due = store.read(|session| session.has_old_upload()).await;
-        let removed = match is_due {
-            Ok(false) => continue,
-            Ok(true) => remove_all(&store, |session, most| session.remove_old_uploads(most)).await,
-            Err(error) => Err(error),
-        };
-        if let Err(error) = removed {
-            log::warn!(
-                "old uploads not removed; retrying later: {}",
-                Causes(&error)
-            );
-        }
-    }
-}
-
 /// The number of tokens that expire soon.
 ///
 /// # Errors
@@ -93,7 +71,8 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// The kinds of old rows with their names in the log, and the functions that remove them.
-const REMOVALS: [(&str, Remove); 9] = [
+const REMOVALS: [(&str, Remove); 10] = [
+    ("uploads", |session, _| session.remove_old_uploads()),
     ("stored replies", |session, most| {
         session.remove_old_replies(most)
     }),

@@ -8,12 +8,10 @@ use std::process::{ChildStdout, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection};
-use postgres_client::PostgresConnection;
 use serde_json::Value;
 use tempfile::TempDir;
 use test_support::{Database, Demo, Process};
-pub(crate) use test_support::{execute, kinds};
+pub(crate) use test_support::{execute, kinds, texts};
 use ureq::Agent;
 
 /// Waits until something is so.
@@ -226,24 +224,6 @@ impl Server {
         self.process.signal("TERM");
         assert!(self.process.wait().success());
     }
-}
-
-/// The texts that a query gives, in one column called `text`.
-pub(crate) fn texts(url: &str, sql: &str) -> Vec<String> {
-    #[derive(QueryableByName)]
-    struct Row {
-        #[diesel(sql_type = diesel::sql_types::Text)]
-        text: String,
-    }
-    let rows: Vec<Row> = match url.strip_prefix("sqlite://") {
-        Some(path) => diesel::sql_query(sql)
-            .load(&mut SqliteConnection::establish(path).unwrap())
-            .unwrap(),
-        None => diesel::sql_query(sql)
-            .load(&mut PostgresConnection::establish(url).unwrap())
-            .unwrap(),
-    };
-    rows.into_iter().map(|row| row.text).collect()
 }
 
 /// A client that says what was answered, whatever the status is.

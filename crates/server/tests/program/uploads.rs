@@ -1,4 +1,5 @@
-//! The rows of an uploaded file on servers that are killed while they check and send them.
+//! The rows of an uploaded file on servers that share the work, and are killed while they check and
+//! send them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -49,7 +50,7 @@ fn file(rows: usize) -> String {
     file
 }
 
-/// A person who is signed in, and whose browser outlives the servers.
+/// An editor who is signed in, and whose browser outlives the servers.
 struct Person {
     browser: Agent,
     cookies: String,
@@ -57,9 +58,32 @@ struct Person {
 }
 
 impl Person {
-    fn send(&self, server: &Server, path: &str) {
+    /// Adds the organisation, and signs its editor in.
+    fn sign_in(place: &Workplace, server: &Server) -> Self {
+        let added = ["provider", "add", "--ukprn", UKPRN, "--name", "Ashdown"];
+        assert_eq!(place.run(&added, None).status(), 0);
+        let site = format!("http://{}", server.address());
+        let invite = [
+            &["user", "invite", "--provider", UKPRN, "--role", "editor"][..],
+            &["--email", "e@example.com", "--settings-url", &site],
+        ]
+        .concat();
+        let link = place.run(&invite, None).stdout().trim_end().to_owned();
+        let browser = users::browser();
+        let cookies = users::sign_in(&browser, &link);
+        let mut person = Self {
+            browser,
+            cookies,
+            form_token: String::new(),
+        };
+        let home = person.open(server, "/settings");
+        person.form_token = users::form_token(&home).to_owned();
+        person
+    }
+
+    fn send(&self, server: &Server, path: &str, fields: &str) {
         let url = format!("http://{}{path}", server.address());
-        let form = format!("form_token={}", self.form_token);
+        let form = format!("form_token={}{fields}", self.form_token);
         let answer = users::ask(&self.browser, &url, &self.cookies, Some(&form));
         assert_eq!(answer.status, 303, "{}", answer.text);
     }
@@ -69,96 +93,107 @@ impl Person {
         users::ask(&self.browser, &url, &self.cookies, None).text
     }
 
-    /// Uploads the file, and keeps the key of the browser. Returns the path of the upload.
-    fn upload(&mut self, server: &Server, rows: usize) -> String {
+    /// Uploads a file, and begins its check. Returns the path of the upload.
+    fn upload(&self, server: &Server, file: &str) -> String {
         let body = format!(
             "--x\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{}\r\n\
              --x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"t.csv\"\r\n\r\n\
-             {}\r\n--x--\r\n",
+             {file}\r\n--x--\r\n",
             self.form_token,
-            file(rows)
         );
         let url = format!("http://{}/settings/upload", server.address());
         let request = self.browser.post(url).header("Cookie", &self.cookies);
         let request = request.header("Content-Type", "multipart/form-data; boundary=x");
         let (head, _) = request.send(body).unwrap().into_parts();
-        let header = |name: &str| head.headers[name].to_str().unwrap().to_owned();
-        let key = header("set-cookie");
-        self.cookies = format!("{}; {}", self.cookies, key.split(';').next().unwrap());
-        header("location")
+        let path = head.headers["location"].to_str().unwrap().to_owned();
+        let mut fields = String::new();
+        for (place, name) in file.lines().next().unwrap().split(',').enumerate() {
+            write!(fields, "&column-{}={name}", place + 1).unwrap();
+        }
+        self.send(server, &format!("{path}/columns"), &fields);
+        path
     }
 }
 
-/// Whether the page of an upload shows the results of a stage.
-fn is_finished(page: &str, rows: usize) -> bool {
-    page.contains(&format!("Send {rows} rows")) || page.contains("Report on upload")
+/// The number of rows with one of these statuses.
+fn rows_with(place: &Workplace, statuses: &str) -> usize {
+    let query = format!("SELECT status AS text FROM upload_rows WHERE status IN ({statuses})");
+    texts(&place.url(), &query).len()
 }
 
-/// The number of rows that the page of a running upload reports as done.
-fn rows_done(page: &str, rows: usize) -> Option<usize> {
-    let (before, _) = page.split_once(&format!(" of {rows} rows are "))?;
-    before.rsplit_once('>')?.1.parse().ok()
+/// Waits until all rows have these statuses, with no request of a browser.
+fn wait_for_rows(place: &Workplace, statuses: &str, rows: usize) {
+    wait_until("all rows have their result", || {
+        rows_with(place, statuses) == rows
+    });
 }
 
-/// Kills the server, each time after it has worked on more rows, and closes the browser.
+/// Kills the server, each time after it has worked on more rows.
 fn kill_at_different_rows(
     place: &Workplace,
     mut server: Server,
-    (person, path): (&mut Person, &str),
+    statuses: &str,
     (rows, kills): (usize, usize),
 ) -> Server {
     for kill in 0..kills {
         wait_until("the server has worked on more rows", || {
-            let page = person.open(&server, path);
-            let wanted = kill * rows / (kills + 1);
-            is_finished(&page, rows) || rows_done(&page, rows).is_some_and(|done| done > wanted)
+            rows_with(place, statuses) > kill * rows / (kills + 1)
         });
         drop(server);
         execute(&place.url(), LEASE_ENDS);
         server = place.serve(&[], None);
-        person.browser = users::browser();
     }
     server
+}
+
+/// Checks that each row has registered one trainee.
+fn assert_each_row_is_registered_once(place: &Workplace, rows: usize) {
+    let keys = texts(&place.url(), KEYS);
+    assert_eq!(keys.len(), rows, "a row was lost or sent twice");
+    let distinct: BTreeSet<_> = keys.iter().collect();
+    assert_eq!(distinct.len(), rows);
 }
 
 #[test]
 fn killed_servers_check_and_send_each_row_once() {
     let (rows, kills) = (number(ROWS), number(KILLS));
     let place = Workplace::migrated();
-    let added = ["provider", "add", "--ukprn", UKPRN, "--name", "Ashdown"];
-    assert_eq!(place.run(&added, None).status(), 0);
     let mut server = place.serve(&[], None);
-    let site = format!("http://{}", server.address());
-    let invite = [
-        &["user", "invite", "--provider", UKPRN, "--role", "editor"][..],
-        &["--email", "e@example.com", "--settings-url", &site],
-    ]
-    .concat();
-    let link = place.run(&invite, None).stdout().trim_end().to_owned();
-    let browser = users::browser();
-    let cookies = users::sign_in(&browser, &link);
-    let mut person = Person {
-        browser,
-        cookies,
-        form_token: String::new(),
-    };
-    let home = person.open(&server, "/settings");
-    person.form_token = users::form_token(&home).to_owned();
-    let path = person.upload(&server, rows);
-    person.send(&server, &format!("{path}/check"));
-    server = kill_at_different_rows(&place, server, (&mut person, &path), (rows, kills));
-    wait_until("the rows are checked", || {
-        is_finished(&person.open(&server, &path), rows)
+    let person = Person::sign_in(&place, &server);
+    let path = person.upload(&server, &file(rows));
+    server = kill_at_different_rows(&place, server, "'register'", (rows, kills));
+    wait_for_rows(&place, "'register'", rows);
+    wait_until("the check is finished", || {
+        person.open(&server, &path).contains("Check of upload 1")
+            && person.open(&server, &path).contains("Will be registered")
     });
-    person.send(&server, &format!("{path}/send"));
-    server = kill_at_different_rows(&place, server, (&mut person, &path), (rows, kills));
-    wait_until("all rows are sent", || {
-        is_finished(&person.open(&server, &path), rows)
+    person.send(&server, &format!("{path}/send"), "");
+    server = kill_at_different_rows(&place, server, "'registered'", (rows, kills));
+    wait_for_rows(&place, "'registered'", rows);
+    assert_each_row_is_registered_once(&place, rows);
+    wait_until("the report is shown", || {
+        person.open(&server, &path).contains("Report on upload 1")
     });
-    let keys = texts(&place.url(), KEYS);
-    assert_eq!(keys.len(), rows, "a row was lost or sent twice");
-    let distinct: BTreeSet<_> = keys.iter().collect();
-    assert_eq!(distinct.len(), rows);
-    let report = person.open(&server, &path);
-    assert!(report.contains(&format!(">{rows}<")), "{report}");
+    let report = person.open(&server, "/settings/requests");
+    assert!(
+        report.contains(&format!("{rows} rows: {rows} registered")),
+        "{report}"
+    );
+}
+
+#[test]
+fn two_servers_share_uploads_and_send_each_row_once() {
+    let place = Workplace::migrated();
+    let servers = [place.serve(&[], None), place.serve(&[], None)];
+    let [one, other] = &servers;
+    let person = Person::sign_in(&place, one);
+    let rows = 120;
+    let path = person.upload(one, &file(rows));
+    wait_for_rows(&place, "'register'", rows);
+    wait_until("the check is finished", || {
+        person.open(other, &path).contains("Will be registered")
+    });
+    person.send(other, &format!("{path}/send"), "");
+    wait_for_rows(&place, "'registered'", rows);
+    assert_each_row_is_registered_once(&place, rows);
 }

@@ -1,5 +1,6 @@
-//! The page "Imports and refusals": the runs of an organisation's software, the refused records of
-//! a run with sentences for their problems, also as a file, and the setting for record keys.
+//! The page "Imports and refusals": the uploaded files, the runs of an organisation's software, the
+//! refused records of a run with sentences for their problems, also as a file, and the setting for
+//! record keys.
 
 use askama::Template;
 use domain::values::iso_8601::timestamp;
@@ -18,11 +19,14 @@ use crate::request::page_request::PageRequest;
 use crate::request_report::{
     count_text, help, record_name, refused_csv, refused_problems, run_kind,
 };
+use crate::upload::report::{REPORTS, ReportSummary};
 
 /// The name of the file with the refused records of a run.
 const FILE: &str = "refused.csv";
 /// The most refused records in a file.
 const MAX_FILE_RECORDS: usize = 10_000;
+/// The parameter of the query with the number of the upload before the listed reports.
+const REPORTS_BEFORE: &str = "uploads-before";
 /// The field that switches the storage of record keys.
 const KEYS: &str = "keys";
 
@@ -32,6 +36,9 @@ struct Runs {
     frame: Frame,
     logs_requests: bool,
     logs_record_keys: bool,
+    reports: Vec<ReportSummary>,
+    /// The address of the page with older reports.
+    older_reports: Option<String>,
     lines: Vec<RunLine>,
     /// Whether the page is not the first one.
     is_part: bool,
@@ -58,7 +65,7 @@ pub(crate) struct RunLine {
     /// The time for people, such as `26 Nov, 11:37`.
     pub(crate) time: String,
     full_time: String,
-    kind: String,
+    kind: &'static str,
     pub(crate) counts: String,
     run: Run,
 }
@@ -86,12 +93,21 @@ pub(crate) fn list(
 ) -> Result<Reply, PageError> {
     let position = position(request)?;
     let found = session.runs(position, PAGE)?;
+    let before = request.query.value(REPORTS_BEFORE).parse().ok();
+    let reports = session.list_upload_reports(before, REPORTS)?;
+    let is_full = i64::try_from(reports.len()).is_ok_and(|reports| reports == REPORTS);
+    let oldest = reports.last().filter(|_| is_full);
     Reply::page(&Runs {
+        older_reports: oldest.map(|oldest| {
+            let (site, id) = (paths::SETTINGS, oldest.upload.id);
+            format!("{site}/requests?{REPORTS_BEFORE}={id}")
+        }),
+        reports: reports.iter().map(ReportSummary::from).collect(),
         frame: Frame::new(request, signed_in, SettingsSection::Requests),
         logs_requests: request.state.recorder.records_requests(),
         logs_record_keys: session.logs_record_keys()?,
         lines: found.runs.into_iter().map(RunLine::from).collect(),
-        is_part: position.is_some(),
+        is_part: position.is_some() || before.is_some(),
         is_complete: found.is_complete,
         max_counted: MAX_COUNTED,
         next: found

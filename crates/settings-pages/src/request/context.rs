@@ -104,6 +104,7 @@ impl AdminContext<'_> {
 /// The context of an admin or an editor who uploads trainees.
 pub(crate) struct UploaderContext<'a> {
     pub(crate) signed_in: &'a SignedIn,
+    pub(crate) organisation: &'a Provider,
     pub(crate) uploader: Uploader,
 }
 

@@ -3,7 +3,7 @@
 //! The session cookie holds the secret of a session. The browser cookie is set on pages with a
 //! sign-in form: another site cannot know the form token for it, and so cannot sign the browser in
 //! as another user. The sign-in cookie belongs to an attempt at the OpenID Connect issuer. The
-//! wanted cookie holds the address of a page, and the upload cookie the key of uploaded files.
+//! wanted cookie holds the address of a page.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{COOKIE, HeaderValue, InvalidHeaderValue};
@@ -16,11 +16,6 @@ use storage::error::StorageError;
 /// `SameSite=Lax` (not sent with forms of other sites). Browsers accept such a cookie only from a
 /// secure origin, including addresses of the local machine, and send it to all paths of this host.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
-/// The attributes of the key of uploads, which no other page needs.
-const UPLOAD_ATTRIBUTES: &str = "Path=/settings/upload; Secure; HttpOnly; SameSite=Lax";
-/// The lifetime of the key of uploads, in seconds after the last page of an upload. It is longer
-/// than the lifetime of an upload.
-const UPLOAD_SECONDS: u32 = 7_200;
 /// The lifetime of an attempt to sign in, in seconds, including the choice of an organisation.
 const SIGN_IN_SECONDS: u32 = 1_200;
 /// The number of characters of a secret.
@@ -41,8 +36,6 @@ pub(crate) enum CookieName {
     SignIn,
     /// The page to open after signing in.
     Wanted,
-    /// The key of the uploads of the browser.
-    Upload,
 }
 
 impl CookieName {
@@ -53,14 +46,6 @@ impl CookieName {
             Self::Browser => "__Host-register-browser",
             Self::SignIn => "__Host-register-sign-in",
             Self::Wanted => "__Host-register-wanted",
-            Self::Upload => "__Secure-register-upload",
-        }
-    }
-
-    const fn attributes(self) -> &'static str {
-        match self {
-            Self::Session | Self::Browser | Self::SignIn | Self::Wanted => ATTRIBUTES,
-            Self::Upload => UPLOAD_ATTRIBUTES,
         }
     }
 
@@ -69,16 +54,13 @@ impl CookieName {
         let expiry = match self {
             Self::Session | Self::Browser => String::new(),
             Self::SignIn | Self::Wanted => format!("; Max-Age={SIGN_IN_SECONDS}"),
-            Self::Upload => format!("; Max-Age={UPLOAD_SECONDS}"),
         };
-        let attributes = self.attributes();
-        HeaderValue::from_str(&format!("{}={text}{expiry}; {attributes}", self.text()))
+        HeaderValue::from_str(&format!("{}={text}{expiry}; {ATTRIBUTES}", self.text()))
     }
 
     /// The header that removes the cookie.
     pub(crate) fn remove(self) -> Result<HeaderValue, InvalidHeaderValue> {
-        let attributes = self.attributes();
-        HeaderValue::from_str(&format!("{}=; Max-Age=0; {attributes}", self.text()))
+        HeaderValue::from_str(&format!("{}=; Max-Age=0; {ATTRIBUTES}", self.text()))
     }
 }
 

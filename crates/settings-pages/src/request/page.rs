@@ -1,16 +1,19 @@
 //! Replies to requests for pages: pages, redirections and error pages.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue, InvalidHeaderValue,
     LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
+use actix_web::web::Bytes;
+use actix_web::{HttpResponse, HttpResponseBuilder};
 use askama::Template;
 use futures_util::future::LocalBoxFuture;
+use futures_util::stream::Stream;
 use gateway::error::{self, ApiError};
 use http_kit::limits::rate_limit::QuotaExceeded;
 use http_kit::paths;
@@ -24,7 +27,6 @@ use crate::request::cookies::CookieName;
 use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
-use crate::upload::sealing::SealError;
 
 /// The header that makes a browser open another page at once, like a link on the page (HTML,
 /// section 7.11).
@@ -213,6 +215,8 @@ fn base(ukprn: Option<&str>) -> String {
 /// Work that follows the job of a handler. Its result is the reply.
 pub(crate) type FollowUp =
     Box<dyn FnOnce(Arc<PageRequest>) -> LocalBoxFuture<'static, Result<Reply, PageError>> + Send>;
+/// A CSV file that is made while it is downloaded.
+pub(crate) type CsvStream = Pin<Box<dyn Stream<Item = Result<Bytes, PageError>> + Send>>;
 
 /// The reply of a handler.
 pub(crate) enum Reply {
@@ -234,12 +238,12 @@ pub(crate) enum Reply {
     SignedIn(Secret),
     /// A redirection that ends the session.
     SignedOut,
+    /// A CSV file that is made while it is downloaded, with its name.
+    CsvStream(&'static str, CsvStream),
     /// The result of work that follows the job of the handler.
     After(FollowUp),
     /// A page about running work, which is shown again every few seconds.
     Working(String),
-    /// The file was stored with this number, under the key with this text.
-    FileStored(i64, String),
 }
 
 impl Reply {
@@ -299,7 +303,8 @@ impl Reply {
                 headers.insert(REFRESH, HeaderValue::from_static(REFRESH_SECONDS));
                 Ok(response)
             }
-            Self::Csv(name, text) => Ok(attachment(name, text)),
+            Self::Csv(name, text) => Ok(attachment(name).body(text)),
+            Self::CsvStream(name, stream) => Ok(attachment(name).streaming(stream)),
             Self::Redirect(target) => Ok(redirect(target, None)),
             Self::ToIssuer {
                 html,
@@ -324,18 +329,14 @@ impl Reply {
                 Target::SignedOut,
                 Some(CookieName::Session.remove()?),
             )),
-            Self::FileStored(id, key) => Ok(redirect(
-                Target::Upload(id),
-                Some(CookieName::Upload.set(&key)?),
-            )),
             // The result of the work has replaced this reply.
             Self::After(_) => Err(PageError::NotFound),
         }
     }
 }
 
-/// A CSV file to download.
-fn attachment(name: &str, text: String) -> HttpResponse {
+/// The head of a CSV file to download.
+fn attachment(name: &str) -> HttpResponseBuilder {
     let mut response = HttpResponse::Ok();
     response.insert_header((CONTENT_TYPE, CSV));
     response.insert_header((
@@ -345,7 +346,7 @@ fn attachment(name: &str, text: String) -> HttpResponse {
     response.insert_header((CACHE_CONTROL, "no-store"));
     response.insert_header((REFERRER_POLICY, "no-referrer"));
     response.insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
-    response.body(text)
+    response
 }
 
 /// A redirection to a page of this site, with an optional cookie.
@@ -399,9 +400,6 @@ pub(crate) enum PageError {
     /// Writing the file failed.
     #[error("file cannot be written")]
     File(#[source] io::Error),
-    /// Sealing an upload failed.
-    #[error(transparent)]
-    Seal(#[from] SealError),
     /// Creating the cookie failed.
     #[error("cookie cannot be written")]
     Cookie(#[from] InvalidHeaderValue),
@@ -576,7 +574,7 @@ impl PageError {
             Self::Template(error) => {
                 return api_error_response(ApiError::UnwritablePage(error), around);
             }
-            Self::Cookie(_) | Self::File(_) | Self::Seal(_) => {
+            Self::Cookie(_) | Self::File(_) => {
                 return api_error_response(ApiError::Interrupted, around);
             }
             Self::Request(error) => return api_error_response(error, around),
@@ -611,6 +609,10 @@ fn message(
 /// The page for an error of the API, with the same status and headers. The error is logged like
 /// errors of the API.
 fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
+    let is_unknown = matches!(
+        error.database_error(),
+        Some(DatabaseError::OutcomeUnknown(_))
+    );
     let reply = error.response_without_version();
     let (title, text) = match reply.status {
         StatusCode::TOO_MANY_REQUESTS => (
@@ -621,9 +623,13 @@ fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
             "The form is too large",
             "Nothing was changed. Send less data at a time.",
         ),
-        StatusCode::SERVICE_UNAVAILABLE => (
+        StatusCode::SERVICE_UNAVAILABLE if is_unknown => (
             "The register is busy",
             "Your change may have been stored. Check the data before you try again.",
+        ),
+        StatusCode::SERVICE_UNAVAILABLE => (
+            "The register is busy",
+            "Nothing was stored. Try again in a moment.",
         ),
         status if status.is_client_error() => (
             "The form could not be received",

@@ -1,7 +1,5 @@
 //! A request for a page, in the form that handlers use.
 
-use std::sync::Arc;
-
 use actix_web::HttpRequest;
 use actix_web::dev::{Path, Url};
 use adapter_kit::Versions;
@@ -14,7 +12,6 @@ use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::Form;
 use crate::request::uploaded_file::UploadedFile;
 use crate::state::{SettingsPages, Surroundings};
-use crate::upload::sealing::UploadKey;
 
 /// Error: a parameter of the path is missing or malformed.
 pub(crate) struct NotInPath;
@@ -53,8 +50,6 @@ pub(crate) struct PageRequest {
     pub(crate) form: Form,
     /// The file of the form.
     pub(crate) file: UploadedFile,
-    /// The key of the uploads of this browser, if it has one.
-    pub(crate) upload_key: Option<Arc<UploadKey>>,
     /// The session of the cookie, not validated.
     pub(crate) session: Option<SecretDigest>,
     /// The token for the forms of the page.
@@ -84,8 +79,6 @@ impl PageRequest {
             query: Form::read(request.query_string().as_bytes()),
             form: Form::default(),
             file: UploadedFile::Absent,
-            upload_key: SecretCookie::from_request(request, CookieName::Upload)
-                .map(|cookie| Arc::new(UploadKey::new(cookie.text()))),
             session: None,
             form_token: String::new(),
             browser: None,

@@ -70,9 +70,9 @@ pub(crate) fn handle(
             )?
         }
         Handler::Uploader(handler) => {
-            organisation()?;
             let context = UploaderContext {
                 signed_in: &signed_in,
+                organisation: organisation()?,
                 uploader: signed_in.uploader()?,
             };
             handler(session, request, &context)?

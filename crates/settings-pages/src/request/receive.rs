@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::http::header::{CONTENT_TYPE, ORIGIN, SET_COOKIE};
+use actix_web::http::header::{CONTENT_TYPE, ORIGIN};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse, rt};
 use gateway::error::ApiError;
@@ -68,9 +68,6 @@ pub(crate) async fn answer(
         }
         Err(error) => error.response(around),
     };
-    if let Some(key) = SecretCookie::from_request(&request, CookieName::Upload) {
-        keep_upload_key(&key, &mut response);
-    }
     if needs_sign_in && let Some(page) = WantedPage::from_request(&request) {
         page.keep(&mut response);
     }
@@ -78,19 +75,6 @@ pub(crate) async fn answer(
         page.open(&mut response);
     }
     response
-}
-
-/// Sets the cookie with the key of uploads again, so that it does not end before the upload.
-/// Browsers send this cookie only with requests for the pages of uploads.
-fn keep_upload_key(key: &SecretCookie, response: &mut HttpResponse) {
-    // The reply to a stored file sets the cookie itself.
-    if response.headers().contains_key(SET_COOKIE) {
-        return;
-    }
-    // All characters of a secret are allowed in headers, so this always succeeds.
-    if let Ok(cookie) = CookieName::Upload.set(key.text()) {
-        response.headers_mut().append(SET_COOKIE, cookie);
-    }
 }
 
 /// Processes a request, and returns its reply or the reason for an error page.

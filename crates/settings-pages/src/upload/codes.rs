@@ -60,7 +60,8 @@ fn code_list(field: Field) -> Option<domain::List> {
 
 fn named<R: WireRecord>(version: &ApiVersion, name: &str) -> Option<Field> {
     let input = R::inputs(version).input(name)?;
-    Some(input.field.into())
+    // Values in another form are not those that a spreadsheet changes.
+    input.form.is_none().then(|| input.field.into())
 }
 
 fn named_in<R: WireNested>(version: &ApiVersion, list: List, name: &str) -> Option<Field> {

@@ -1,25 +1,28 @@
-//! The columns of a file: what was recognised, and assigning the others.
+//! The columns of a file: what was found, and naming the others.
 
 use askama::Template;
-use storage::accounts::uploads::UploadRecord;
+use storage::accounts::uploads::{UploadRecord, UploadState};
 use storage::session::Session;
 use trainee_file::{Column, Names, find_repeated_column};
 
 use crate::request::context::UploaderContext;
 use crate::request::form::Faults;
-use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
-use crate::upload::names;
-use crate::upload::stored_file::{self, FileHead};
+use crate::upload::content::FileContent;
+use crate::upload::heading_names::HeadingNames;
+use crate::upload::{names, uploads};
 
 /// A column of the form.
 struct ColumnLine {
     /// The name of the field in the form.
     field: String,
     heading: String,
-    examples: String,
-    /// The assigned name, or what the person has typed.
+    examples: Vec<String>,
+    /// The label of the assigned column, or what the person has typed.
     name: String,
+    /// The labels of the proposed columns.
+    proposals: Vec<String>,
 }
 
 #[derive(Template)]
@@ -28,103 +31,103 @@ struct ColumnsPage {
     frame: Frame,
     faults: Faults,
     upload: UploadRecord,
+    /// The sheets of a workbook. The first one was read.
+    sheets: Vec<String>,
     /// The columns without a name, or with a faulty one.
     unnamed: Vec<ColumnLine>,
     /// The other columns.
     named: Vec<ColumnLine>,
-    /// The names to choose from.
+    /// The labels to choose from.
     offered: Vec<String>,
 }
 
-#[derive(Template)]
-#[template(path = "settings/upload_unreadable.html")]
-struct UnreadablePage {
-    frame: Frame,
-    upload: UploadRecord,
-}
-
-/// Shows an upload: its columns before the check.
+/// Shows the columns of a received file.
 pub(crate) fn show(
-    session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
+    upload: UploadRecord,
+    content: &FileContent,
 ) -> Result<Reply, PageError> {
-    let (upload, head) = find(session, request, context)?;
-    let Some(head) = head else {
-        return unreadable(request, context, upload);
-    };
     let names = names::names(request.versions);
-    let columns = names::read(&names, &upload.columns);
-    let assigned: Vec<_> = columns.iter().map(column_name).collect();
+    let found = content.columns.iter();
+    let columns: Vec<_> = found.map(|column| column.column(&names)).collect();
     let mut faults = Faults::default();
-    add_repeated(&columns, &head, &mut faults);
-    let page = page(request, context, upload, &head, assigned, &names, faults);
+    add_repeated(&columns, content, &mut faults);
+    let assigned = columns.iter().map(|column| match column {
+        Some(column) => column.label(),
+        None => String::new(),
+    });
+    let assigned = assigned.collect();
+    let page = page(request, context, upload, content, assigned, &names, faults);
     Reply::page(&page)
 }
 
-/// Assigns the columns of the form.
+/// Assigns the columns of the form, and begins to prepare the rows.
 pub(crate) fn assign(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let (upload, head) = find(session, request, context)?;
-    let Some(head) = head else {
-        return unreadable(request, context, upload);
+    let upload = uploads::find(session, request, context)?;
+    let Some(mut content) = FileContent::read(&upload) else {
+        return Ok(uploads::begin_work(upload.id));
     };
     let names = names::names(request.versions);
     let mut faults = Faults::default();
     let (mut typed, mut columns) = (Vec::new(), Vec::new());
-    for (place, heading) in head.header.iter().enumerate() {
+    for (place, heading) in content.header.iter().enumerate() {
         let name = request.form.value(&field(place));
-        let column = names.recognise(name);
+        let column = names::find_column(&names, name);
         if column.is_none() {
-            let fault = format!("Choose a name for the column {heading}, or “ignored”");
+            let fault = format!("Choose a name for the column {heading}, or “Left out”");
             faults.add(field(place), fault);
         }
         typed.push(name.to_owned());
         columns.push(column);
     }
     if faults.is_empty() {
-        add_repeated(&columns, &head, &mut faults);
+        add_repeated(&columns, &content, &mut faults);
     }
     if !faults.is_empty() {
-        return Reply::faults(&page(
-            request, context, upload, &head, typed, &names, faults,
-        ));
+        let page = page(request, context, upload, &content, typed, &names, faults);
+        return Reply::faults(&page);
     }
-    // Does nothing while the rows are checked or sent; the page shows this.
-    session.assign_upload_columns(context.uploader, upload.id, &names::written(&columns))?;
-    Ok(Reply::Redirect(Target::Upload(upload.id)))
+    content.assign(&columns);
+    // Does nothing after the columns were assigned; the page shows this.
+    let is_begun = session.begin_upload_work(
+        (context.uploader, upload.id),
+        &[UploadState::Received],
+        UploadState::Preparing,
+        &content.to_stored(),
+    )?;
+    if is_begun {
+        remember_columns(session, context, &content.header, &columns, &names)?;
+    }
+    Ok(uploads::begin_work(upload.id))
 }
 
-/// The upload of the path and its headings, which are `None` if this browser has no key for it.
-pub(crate) fn find(
+/// Remembers the chosen columns for the next file, except those that their headings name.
+fn remember_columns(
     session: &mut Session<'_>,
-    request: &PageRequest,
     context: &UploaderContext<'_>,
-) -> Result<(UploadRecord, Option<FileHead>), PageError> {
-    let id = request.id()?;
-    let upload = session.find_upload(context.uploader, id)?;
-    let upload = upload.ok_or(PageError::NotFound)?;
-    let head = match &request.upload_key {
-        Some(key) => stored_file::head(session, context.uploader, id, key)?,
-        None => None,
-    };
-    Ok((upload, head))
-}
-
-fn unreadable(
-    request: &PageRequest,
-    context: &UploaderContext<'_>,
-    upload: UploadRecord,
-) -> Result<Reply, PageError> {
-    let frame = Frame::new(request, context.signed_in, SettingsSection::Upload);
-    Reply::page(&UnreadablePage { frame, upload })
+    header: &[String],
+    columns: &[Option<Column>],
+    names: &Names,
+) -> Result<(), PageError> {
+    let mut chosen = HeadingNames::read(&session.find_heading_names(context.uploader)?);
+    for (heading, column) in header.iter().zip(columns) {
+        match column {
+            Some(column) if names.recognise(heading).as_ref() != Some(column) => {
+                chosen.remember(heading, column);
+            }
+            Some(_) | None => chosen.forget(heading),
+        }
+    }
+    Ok(session.store_heading_names(context.uploader, &chosen.to_stored())?)
 }
 
 /// Adds the fault of two columns with the same name.
-fn add_repeated(columns: &[Option<Column>], head: &FileHead, faults: &mut Faults) {
+fn add_repeated(columns: &[Option<Column>], content: &FileContent, faults: &mut Faults) {
     let known: Vec<_> = columns
         .iter()
         .map(|column| column.clone().unwrap_or(Column::Ignored))
@@ -132,9 +135,9 @@ fn add_repeated(columns: &[Option<Column>], head: &FileHead, faults: &mut Faults
     let Some((first, second)) = find_repeated_column(&known) else {
         return;
     };
-    let heading = |place: usize| head.header.get(place).map_or("", String::as_str);
+    let heading = |place: usize| content.header.get(place).map_or("", String::as_str);
     let fault = format!(
-        "The columns {} and {} have the same name; set one of them to “ignored”",
+        "The columns {} and {} have the same name; set one of them to “Left out”",
         heading(first),
         heading(second)
     );
@@ -145,39 +148,45 @@ fn page(
     request: &PageRequest,
     context: &UploaderContext<'_>,
     upload: UploadRecord,
-    head: &FileHead,
+    content: &FileContent,
     assigned: Vec<String>,
     names: &Names,
     faults: Faults,
 ) -> ColumnsPage {
-    let lines = head
-        .header
-        .iter()
-        .enumerate()
-        .map(|(place, heading)| ColumnLine {
+    let (mut unnamed, mut named) = (Vec::new(), Vec::new());
+    let columns = content.header.iter().zip(&content.columns);
+    for (place, ((heading, column), name)) in columns.zip(assigned).enumerate() {
+        let proposals = column.proposals(names);
+        let mut line = ColumnLine {
             field: field(place),
             heading: heading.clone(),
-            examples: head.examples_below(place),
-            name: assigned.get(place).cloned().unwrap_or_default(),
-        });
-    let (unnamed, named) = lines.partition(|line: &ColumnLine| {
-        line.name.is_empty() || faults.message(&line.field).is_some()
-    });
+            examples: column.examples.clone(),
+            name,
+            proposals: proposals.iter().map(Column::label).collect(),
+        };
+        let is_faulty = faults.message(&line.field).is_some();
+        if !line.name.is_empty() && !is_faulty {
+            named.push(line);
+            continue;
+        }
+        // The person confirms the only proposal by sending the form.
+        if let ([proposal], true) = (line.proposals.as_slice(), line.name.is_empty()) {
+            line.name.clone_from(proposal);
+        }
+        unnamed.push(line);
+    }
     ColumnsPage {
         frame: Frame::new(request, context.signed_in, SettingsSection::Upload),
         faults,
         upload,
+        sheets: content.sheets.clone(),
         unnamed,
         named,
-        offered: names::offered(names),
+        offered: names::offered(names).iter().map(Column::label).collect(),
     }
 }
 
 /// The name of the form's field for a column.
 fn field(place: usize) -> String {
     format!("column-{}", place + 1)
-}
-
-fn column_name(column: &Option<Column>) -> String {
-    column.as_ref().map(Column::to_string).unwrap_or_default()
 }

@@ -49,50 +49,30 @@ fn add_nested<R: WireNested>(names: &mut Names, newest: &ApiVersion, version: &A
     }
 }
 
-/// The names of all columns that a person can assign.
-pub(crate) fn offered(names: &Names) -> Vec<String> {
-    let mut offered = vec![Column::Ignored.to_string(), Column::TraineeId.to_string()];
-    offered.extend(names.fields().iter().cloned());
+/// All columns that a person can assign.
+pub(crate) fn offered(names: &Names) -> Vec<Column> {
+    let mut offered = vec![Column::Ignored, Column::TraineeId];
+    offered.extend(names.fields().iter().cloned().map(Column::Field));
     for list in LISTS {
         for number in 1..=OFFERED_RECORDS {
             for field in names.nested_fields(list) {
                 let field = field.clone();
-                let column = Column::Nested {
+                offered.push(Column::Nested {
                     list,
                     number,
                     field,
-                };
-                offered.push(column.to_string());
+                });
             }
         }
     }
     offered
 }
 
-/// The columns of the headings of a file; `None` for a heading that is no known name.
-pub(crate) fn recognise(names: &Names, header: &[String]) -> Vec<Option<Column>> {
-    header
-        .iter()
-        .map(|heading| names.recognise(heading))
-        .collect()
-}
-
-/// The text of columns for the register: a JSON list of names, with null for a missing column.
-pub(crate) fn written(columns: &[Option<Column>]) -> String {
-    let names: Vec<_> = columns
-        .iter()
-        .map(|column| column.as_ref().map(Column::to_string))
-        .collect();
-    serde_json::json!(names).to_string()
-}
-
-/// The columns of a stored text. A name that is no longer known is missing.
-pub(crate) fn read(names: &Names, written: &str) -> Vec<Option<Column>> {
-    let stored: Vec<Option<String>> = serde_json::from_str(written).unwrap_or_default();
-    stored
-        .into_iter()
-        .map(|name| names.recognise(&name?))
-        .collect()
+/// The column with a label, or with a name that a heading can have. `None` for another text.
+pub(crate) fn find_column(names: &Names, text: &str) -> Option<Column> {
+    let mut without_field = [Column::Ignored, Column::TraineeId, Column::UpdatedAt].into_iter();
+    let labelled = without_field.find(|column| column.label().eq_ignore_ascii_case(text.trim()));
+    labelled.or_else(|| names.recognise(text))
 }
 
 #[cfg(test)]
@@ -115,13 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn label_of_each_offered_column_is_its_heading() {
+    fn each_offered_column_is_found_by_its_label_and_its_name() {
         let names = names(versions::all());
-        for name in offered(&names) {
-            let column = names.recognise(&name).unwrap();
-            if matches!(column, Column::Field(_) | Column::Nested { .. }) {
-                assert_eq!(names.recognise(&column.label()), Some(column));
-            }
+        for column in offered(&names) {
+            assert_eq!(
+                find_column(&names, &column.to_string()),
+                Some(column.clone())
+            );
+            assert_eq!(find_column(&names, &column.label()), Some(column));
         }
     }
 }

@@ -1,36 +1,57 @@
-//! Receiving a file: finding its faults and its columns, then sealing and storing it.
+//! Receiving a file: finding its faults and its columns, then storing its rows.
 
 use std::sync::Arc;
 
+use actix_web::rt::task::spawn_blocking;
 use gateway::error::ApiError;
-use http_kit::requests::body::Body;
-use storage::accounts::uploads::{MAX_UPLOADS, NewUpload};
+use storage::accounts::uploads::{MAX_UPLOADS, RowStatus, UploadRow};
 use storage::accounts::users::SignedIn;
 use storage::error::{Refusal, StorageError};
 use storage::session::Session;
-use storage::store::Store;
-use trainee_file::{FileFault, Limits, Names, Table};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use trainee_file::{FileFault, Limits, ProposalContext, Row, Table, propose_columns, sheet_names};
 
 use crate::request::context::UploaderContext;
-use crate::request::cookies::SecretCookie;
 use crate::request::form::Faults;
-use crate::request::page::{PageError, Reply};
+use crate::request::page::{PageError, Reply, Target};
 use crate::request::page_request::PageRequest;
 use crate::request::uploaded_file::{FILE, UploadedFile};
-use crate::upload::opened_file::read_in_turn;
-use crate::upload::sealing::UploadKey;
-use crate::upload::stored_file::{self, FileHead};
+use crate::upload::codes::NewestCodes;
+use crate::upload::content::{FileContent, join_cells};
+use crate::upload::heading_names::HeadingNames;
 use crate::upload::{names, uploads};
 
-/// What was found in a file.
-struct ReadFile {
-    head: FileHead,
-    rows: i32,
-    columns: String,
-    digest: String,
+/// The field of the form with the sheet of a workbook; blank for the first one.
+const SHEET: &str = "sheet";
+/// The number of files that a server has in memory as a whole. A file takes several times its size.
+const FILES_AT_ONCE: usize = 1;
+
+static TURNS: Semaphore = Semaphore::const_new(FILES_AT_ONCE);
+
+/// The right to have a whole file in memory.
+pub(crate) type FileTurn = SemaphorePermit<'static>;
+
+/// Waits for the right to have a whole file in memory. Returns `None` if the server stops.
+pub(crate) async fn take_turn() -> Option<FileTurn> {
+    TURNS.acquire().await.ok()
 }
 
-/// Checks that the form has a file. The file is read and stored after this job.
+/// Runs a function on a whole file outside of the event loop. The function has the turn until its end
+/// even if the caller ends before it. Returns `None` if the function panics or the server stops.
+pub(crate) async fn in_turn<T: Send + 'static>(
+    turn: FileTurn,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<(T, FileTurn)> {
+    spawn_blocking(move || (work(), turn)).await.ok()
+}
+
+/// A file that was read.
+struct ReadFile {
+    content: String,
+    rows: Vec<UploadRow>,
+}
+
+/// Accepts a form with a file. The file is read and stored outside of this job.
 pub(crate) fn accept(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -39,8 +60,9 @@ pub(crate) fn accept(
     let fault = match &request.file {
         UploadedFile::Received(_) => {
             let signed_in = context.signed_in.clone();
+            let names = HeadingNames::read(&session.find_heading_names(context.uploader)?);
             return Ok(Reply::after(async move |request: Arc<PageRequest>| {
-                store_file(signed_in, &request.state.store, &request).await
+                store_file(signed_in, names, request).await
             }));
         }
         UploadedFile::Absent => "Choose an Excel workbook or a CSV file.".to_owned(),
@@ -52,7 +74,7 @@ pub(crate) fn accept(
     refuse(session, request, context, fault)
 }
 
-/// The page with the form and a fault of the file.
+/// The page of uploads with a fault of the file.
 fn refuse(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -64,79 +86,117 @@ fn refuse(
     Reply::faults(&uploads::page(session, request, context, faults)?)
 }
 
-/// Reads the file of a request, and stores it if it has no fault.
-pub(crate) async fn store_file(
+/// Reads the file of a form, and stores its rows. Returns the page with the fault of a file that is
+/// refused.
+async fn store_file(
     signed_in: SignedIn,
-    store: &Store,
-    request: &Arc<PageRequest>,
+    heading_names: HeadingNames,
+    request: Arc<PageRequest>,
 ) -> Result<Reply, PageError> {
-    let UploadedFile::Received(file) = request.file.clone() else {
-        return Err(PageError::NoForm);
-    };
-    let key = match &request.upload_key {
-        Some(key) => Arc::clone(key),
-        None => Arc::new(UploadKey::new(SecretCookie::generate()?.text())),
-    };
-    let (read_file_bytes, read_key, versions) = (file.clone(), Arc::clone(&key), request.versions);
-    let read =
-        read_in_turn(move || read_file(&read_file_bytes, &read_key, &names::names(versions)));
-    let read = read
+    let store = &request.state.store;
+    let turn = take_turn().await.ok_or(PageError::Busy)?;
+    let sent = Arc::clone(&request);
+    let read = in_turn(turn, move || read_file(&sent, &heading_names));
+    let (read, _turn) = read
         .await
         .ok_or(PageError::Request(ApiError::Interrupted))?;
     let fault = match read {
-        Ok(read) => match add(store, request, read, file, &key).await {
+        Ok(read) => match add(&request, read).await {
             Err(PageError::Storage(StorageError::Refused(Refusal::TooManyUploads))) => {
-                format!("You have {MAX_UPLOADS} uploads; delete one of them first.")
+                format!("You have {MAX_UPLOADS} unsent uploads; delete one of them first.")
             }
-            stored => return Ok(Reply::FileStored(stored?, key.cookie().to_owned())),
+            stored => return Ok(Reply::Redirect(Target::Upload(stored?))),
         },
         Err(fault) => fault.to_string(),
     };
-    let request = Arc::clone(request);
+    let sent = Arc::clone(&request);
     let job = move |session: &mut Session<'_>| {
         let context = UploaderContext {
             signed_in: &signed_in,
+            organisation: signed_in.organisation.as_ref().ok_or(PageError::NotFound)?,
             uploader: signed_in.uploader()?,
         };
-        refuse(session, &request, &context, fault.clone())
+        refuse(session, &sent, &context, fault.clone())
     };
     store.read(job).await
 }
 
-fn read_file(file: &[u8], key: &UploadKey, names: &Names) -> Result<ReadFile, FileFault> {
-    let table = Table::read(file)?;
+/// Reads the file of a form, and finds its columns.
+fn read_file(request: &PageRequest, heading_names: &HeadingNames) -> Result<ReadFile, FileFault> {
+    let UploadedFile::Received(file) = &request.file else {
+        return Err(FileFault::Empty);
+    };
+    let chosen = Some(request.form.value(SHEET)).filter(|name| !name.is_empty());
+    let mut sheets = sheet_names(file, &Limits::UPLOAD)?;
+    let table = Table::read_sheet(file, chosen, &Limits::UPLOAD)?;
     if table.rows.is_empty() {
         return Err(FileFault::NoRows);
     }
+    if let Some(place) = sheets.iter().position(|name| Some(name.as_str()) == chosen) {
+        let chosen = sheets.remove(place);
+        sheets.insert(0, chosen);
+    }
+    let context = ProposalContext {
+        names: &names::names(request.versions),
+        codes: &NewestCodes::new(request.versions, request.state.lists),
+        remembered: &heading_names.find(&table.header),
+        today: request.state.store.now().date_naive(),
+    };
+    let found = propose_columns(&table, &context);
     Ok(ReadFile {
-        head: FileHead::new(&table),
-        rows: i32::try_from(table.rows.len()).unwrap_or(i32::MAX),
-        columns: names::written(&names::recognise(names, &table.header)),
-        digest: key.file_digest(file),
+        content: FileContent::new(&table, sheets, found).to_stored(),
+        rows: table.rows.into_iter().map(stored_row).collect(),
     })
 }
 
-/// Stores a file if the user is still signed in. Returns the number of the upload.
-async fn add(
-    store: &Store,
-    request: &Arc<PageRequest>,
-    read: ReadFile,
-    file: Body,
-    key: &Arc<UploadKey>,
-) -> Result<i64, PageError> {
-    let (request, key) = (Arc::clone(request), Arc::clone(key));
+fn stored_row(row: Row) -> UploadRow {
+    UploadRow {
+        line: i64::try_from(row.line).unwrap_or(i64::MAX),
+        status: RowStatus::Waiting,
+        record_key: None,
+        trainee_id: None,
+        cells: join_cells(&row.cells),
+        details: String::new(),
+    }
+}
+
+/// Stores a file for the user, who is identified again. Returns the number of the upload.
+async fn add(request: &Arc<PageRequest>, read: ReadFile) -> Result<i64, PageError> {
+    let sent = Arc::clone(request);
     let job = move |session: &mut Session<'_>| {
-        let digest = request.session.as_ref().ok_or(PageError::NotSignedIn)?;
+        let digest = sent.session.as_ref().ok_or(PageError::NotSignedIn)?;
         let signed_in = session.signed_in(digest)?;
         let by = signed_in.ok_or(PageError::NotSignedIn)?.uploader()?;
-        let upload = NewUpload {
-            file_digest: &read.digest,
-            rows: read.rows,
-            columns: &read.columns,
-        };
-        let id = session.add_upload(by, upload)?;
-        stored_file::add(session, id, &key, &read.head, &file)?;
-        Ok(id)
+        Ok(session.add_upload(by, &read.content, &read.rows)?)
     };
-    store.write(job).await
+    request.state.store.write(job).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+    fn count_running() -> usize {
+        let running = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
+        thread::sleep(Duration::from_millis(20));
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+        running
+    }
+
+    #[actix_web::test]
+    async fn files_are_in_memory_one_after_the_other() {
+        let reading = (0..4).map(async |_| {
+            let turn = take_turn().await.unwrap();
+            in_turn(turn, count_running).await.unwrap().0
+        });
+        assert_eq!(join_all(reading).await, [1; 4]);
+    }
 }

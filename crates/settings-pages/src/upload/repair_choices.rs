@@ -7,100 +7,53 @@ use trainee_file::{DateOrder, Mangled, Repair};
 use crate::request::form::Form;
 
 /// The field of the form with the order of day and month.
-pub(crate) const DATE_ORDER: &str = "date-order";
-/// The value of a checked box.
+const DATE_ORDER: &str = "date-order";
+/// The value of a chosen repair.
 const ON: &str = "on";
 
-/// The choices, as they are stored with an upload.
+/// The choices about repairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub(crate) struct RepairChoices {
-    /// The names of the accepted repairs, and of those whose cells are right as they are.
-    pub(crate) accepted: Vec<String>,
-    #[serde(with = "date_order_name")]
-    pub(crate) date_order: Option<DateOrder>,
-}
-
-/// Writes an order as its name.
-mod date_order_name {
-    use serde::{Deserialize as _, Deserializer, Serializer};
-    use trainee_file::DateOrder;
-
-    use super::{date_order_by_name, date_order_name};
-
-    pub(super) fn serialize<S: Serializer>(
-        order: &Option<DateOrder>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.serialize_str(order.map_or("", date_order_name))
-    }
-
-    pub(super) fn deserialize<'a, D: Deserializer<'a>>(
-        from: D,
-    ) -> Result<Option<DateOrder>, D::Error> {
-        Ok(date_order_by_name(&String::deserialize(from)?))
-    }
+    /// Whether the person was asked.
+    pub(crate) are_made: bool,
+    /// The names of the accepted repairs.
+    accepted: Vec<String>,
+    /// The chosen order of day and month, as the form names it; blank if none was chosen.
+    date_order: String,
 }
 
 impl RepairChoices {
-    /// Reads the stored choices. A text of another form means no choices.
-    pub(crate) fn read(stored: &str) -> Self {
-        serde_json::from_str(stored).unwrap_or_default()
+    /// The choices of a form about repairs with these names.
+    pub(crate) fn from_form(form: &Form, repairs: impl Iterator<Item = String>) -> Self {
+        Self {
+            are_made: true,
+            accepted: repairs.filter(|name| form.value(name) == ON).collect(),
+            date_order: form.value(DATE_ORDER).to_owned(),
+        }
     }
 
-    /// Whether anything was chosen.
-    pub(crate) fn has_any(&self) -> bool {
-        *self != Self::default()
+    /// The chosen order of day and month.
+    pub(crate) fn date_order(&self) -> Option<DateOrder> {
+        match self.date_order.as_str() {
+            "day_first" => Some(DateOrder::DayFirst),
+            "month_first" => Some(DateOrder::MonthFirst),
+            _ => None,
+        }
     }
 
-    /// The choices as they are stored.
-    pub(crate) fn to_stored(&self) -> String {
-        // Lists of texts are always JSON.
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// Adds the choices of a form about these repairs.
-    pub(crate) fn add(&mut self, form: &Form, repairs: impl IntoIterator<Item = String>) {
-        let chosen = repairs.into_iter().filter(|name| form.value(name) == ON);
-        self.accepted.extend(chosen);
-        self.date_order = date_order_by_name(form.value(DATE_ORDER)).or(self.date_order);
-    }
-
-    /// Whether a repair is accepted: by its name, or by the order of day and month.
+    /// Whether a repair with a name is accepted. The choice of the order of day and month accepts the
+    /// repairs to this order.
     pub(crate) fn accepts(&self, name: &str, repair: &Repair) -> bool {
-        let needed = match repair.kind {
-            Mangled::DayFirst => Some(DateOrder::DayFirst),
-            Mangled::MonthFirst => Some(DateOrder::MonthFirst),
-            Mangled::LostZeros
-            | Mangled::Decimals
-            | Mangled::ScientificNotation
-            | Mangled::LostDigits
-            | Mangled::YearFirst
-            | Mangled::MixedDates
-            | Mangled::UndecidedDates
-            | Mangled::MonthNames
-            | Mangled::DayNumbers
-            | Mangled::DatesOfYears
-            | Mangled::CodeNames
-            | Mangled::TextFormulas
-            | Mangled::Formulas
-            | Mangled::ErrorValues => None,
+        let chosen = match self.date_order() {
+            Some(DateOrder::DayFirst) => Some(Mangled::DayFirst),
+            Some(DateOrder::MonthFirst) => Some(Mangled::MonthFirst),
+            None => None,
         };
-        needed.is_some() && needed == self.date_order
-            || self.accepted.iter().any(|accepted| accepted == name)
+        chosen == Some(repair.kind) || self.accepted.iter().any(|accepted| accepted == name)
     }
 }
 
-/// The name of an order in forms and stored choices.
-fn date_order_name(order: DateOrder) -> &'static str {
-    match order {
-        DateOrder::DayFirst => "day_first",
-        DateOrder::MonthFirst => "month_first",
-    }
-}
-
-fn date_order_by_name(name: &str) -> Option<DateOrder> {
-    [DateOrder::DayFirst, DateOrder::MonthFirst]
-        .into_iter()
-        .find(|order| date_order_name(*order) == name)
+/// What happened, by its name; `None` for an unknown name.
+pub(crate) fn repair_kind(name: &str) -> Option<Mangled> {
+    Mangled::ALL.into_iter().find(|kind| kind.name() == name)
 }

@@ -1,46 +1,36 @@
-//! The page of an upload after its columns are assigned: the progress of the check and of sending,
-//! and the results of both. Also begins both.
-
-use std::sync::Arc;
+//! The page of an upload, by its state: the columns, the repairs, the progress, or the results of the
+//! check and of sending. Also begins sending.
 
 use askama::Template;
-use gateway::request::identity::UserIdentity;
 use http_kit::paths;
 use storage::accounts::uploads::{
-    UploadCount, UploadRecord, UploadResult, UploadRowKind, UploadStage, UploadState,
+    ProblemCount, RowFilter, RowStatus, UploadProblem, UploadRecord, UploadRow, UploadState,
 };
-use storage::error::StorageError;
 use storage::session::Session;
-use trainee_file::{Column, find_repeated_column};
 
 use crate::request::context::UploaderContext;
-use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
-use crate::upload::repair_choices::RepairChoices;
-use crate::upload::row_details::{
-    FILE_LINE, FileDetails, Proposal, RowDetails, StoredRemedy, open_result,
-};
-use crate::upload::sealing::UploadKey;
-use crate::upload::work;
-use crate::upload::work_order::WorkOrder;
-use crate::upload::{columns, names};
+use crate::upload::content::{CellProblem, FileContent, RowDetails};
+use crate::upload::{columns, repairs, uploads};
 
-/// The most rows on a page.
+/// The rows on a page.
 const PAGE: i64 = 20;
-/// The parameters of the address: the stage and the kind of the rows, and the line before them.
-const STAGE: &str = "stage";
-const KIND: &str = "kind";
+/// The most different problems on a page.
+const PROBLEMS: i64 = 50;
+/// The parameters of the query.
+const STATUS: &str = "status";
+const PROBLEM: &str = "problem";
 const AFTER: &str = "after";
-/// The parameter that shows the columns of a checked upload.
-const COLUMNS: &str = "columns";
 
 #[derive(Template)]
 #[template(path = "settings/upload_progress.html")]
 struct ProgressPage {
     frame: Frame,
     upload: UploadRecord,
-    is_sending: bool,
+    /// The finished rows.
     done: i64,
+    /// All rows of the stage.
     all: i64,
 }
 
@@ -49,286 +39,262 @@ struct ProgressPage {
 struct ResultsPage {
     frame: Frame,
     upload: UploadRecord,
-    is_sent: bool,
     counts: Vec<CountLine>,
-    /// The number of rows to send.
+    /// The rows that can be sent.
     to_send: i64,
-    has_refused: bool,
-    proposals: Vec<Proposal>,
-    /// Whether the person must choose the order of day and month.
-    asks_for_date_order: bool,
-    /// The lines of rows with fewer cells than headings.
+    has_failed: bool,
+    /// Whether the cells of failed rows are stored.
+    has_content: bool,
     short_rows: Vec<u64>,
-    /// The documentation of the version of the rows, if this listener serves it.
+    /// The base path of the documentation of the newest version, if the same listener serves it.
     documents: Option<String>,
-    /// What was chosen about repairs before.
-    choices: RepairChoices,
-    /// The words for the listed rows.
-    listed: &'static str,
+    problems: Vec<ProblemLine>,
+    listed: String,
     rows: Vec<RowLine>,
-    /// The address of the next page.
+    /// The address of the next page of rows.
     next: Option<String>,
 }
 
-/// The number of rows of a kind.
+/// A status with the number of its rows.
 struct CountLine {
     words: &'static str,
     rows: i64,
     address: String,
 }
 
-/// The result of a row.
+/// A problem with the number of its rows.
+struct ProblemLine {
+    count: ProblemCount,
+    words: String,
+    address: String,
+}
+
+/// A row with its result.
 struct RowLine {
     line: i64,
+    /// The key that the provider has given the trainee, or else its identifier; may be blank.
+    name: String,
+    problems: Vec<CellProblem>,
     details: RowDetails,
 }
 
-/// Shows an upload in its state. Before the check, the page shows the columns.
+/// Shows an upload.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let (upload, head) = columns::find(session, request, context)?;
-    let shows_columns = upload.state == UploadState::Received
-        || upload.state == UploadState::Checked && !request.query.value(COLUMNS).is_empty();
-    let (Some(_), Some(key), false) = (&head, &request.upload_key, shows_columns) else {
-        return columns::show(session, request, context);
-    };
-    match upload.state {
-        UploadState::Checking | UploadState::Sending => {
-            show_progress(session, request, context, upload, key)
-        }
-        UploadState::Received | UploadState::Checked | UploadState::Sent => {
-            let page = results(session, request, context, upload, key)?;
-            Reply::page(&page)
-        }
+    let upload = uploads::find(session, request, context)?;
+    let content = FileContent::read(&upload);
+    match (upload.state, content) {
+        (UploadState::Received, Some(content)) => columns::show(request, context, upload, &content),
+        (UploadState::Prepared, Some(content)) => repairs::show(request, context, upload, content),
+        (state, _) if state.is_working() => show_progress(session, request, context, upload),
+        (_, content) => show_results(session, request, context, upload, content),
     }
 }
 
-/// Begins the check, with the repairs that the form accepts. Does nothing before the columns are
-/// assigned, while the rows are worked on, or after they were sent.
-pub(crate) fn check(
-    session: &mut Session<'_>,
-    request: &PageRequest,
-    context: &UploaderContext<'_>,
-) -> Result<Reply, PageError> {
-    let (upload, _) = columns::find(session, request, context)?;
-    let found = names::read(&names::names(request.versions), &upload.columns);
-    let known: Vec<Column> = found.iter().flatten().cloned().collect();
-    if known.len() == found.len() && find_repeated_column(&known).is_none() {
-        let mut choices = RepairChoices::read(&upload.repairs);
-        if let Some(key) = &request.upload_key {
-            let details = file_details(session, context, &upload, key)?;
-            let names = details.proposals.into_iter().map(|one| one.name);
-            choices.add(&request.form, names);
-        }
-        session.begin_upload_check(context.uploader, upload.id, &choices.to_stored())?;
-    }
-    Ok(Reply::Redirect(Target::Upload(upload.id)))
-}
-
-/// Begins to send the rows of a checked upload.
+/// Begins to send the checked rows.
 pub(crate) fn send(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let (upload, _) = columns::find(session, request, context)?;
-    session.begin_upload_sending(context.uploader, upload.id)?;
-    Ok(Reply::Redirect(Target::Upload(upload.id)))
+    let upload = uploads::find(session, request, context)?;
+    session.begin_upload_work(
+        (context.uploader, upload.id),
+        &[UploadState::Checked],
+        UploadState::Sending,
+        &upload.content,
+    )?;
+    Ok(uploads::begin_work(upload.id))
 }
 
-/// Shows how many rows are done, and continues the work if no server does it.
 fn show_progress(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
     upload: UploadRecord,
-    key: &Arc<UploadKey>,
 ) -> Result<Reply, PageError> {
-    let counts = session.count_upload_results(context.uploader, upload.id)?;
-    let is_sending = upload.state == UploadState::Sending;
-    let checked = [UploadRowKind::Register, UploadRowKind::Change];
+    let counts = session.count_upload_rows(&upload)?;
+    let rows = i64::from(upload.rows);
+    let (all, left) = if upload.state == UploadState::Sending {
+        let of_check = sum(&counts, &[RowStatus::Refused, RowStatus::Equal]);
+        (rows - of_check, sum(&counts, &RowStatus::TO_SEND))
+    } else {
+        (rows, sum(&counts, &[RowStatus::Waiting]))
+    };
     let page = ProgressPage {
         frame: Frame::new(request, context.signed_in, SettingsSection::Upload),
-        is_sending,
-        done: match is_sending {
-            true => sum(&counts, UploadStage::Send, &UploadRowKind::OF_ROWS),
-            false => sum(&counts, UploadStage::Check, &UploadRowKind::OF_ROWS),
-        },
-        all: match is_sending {
-            true => sum(&counts, UploadStage::Check, &checked),
-            false => upload.rows.into(),
-        },
-        upload: upload.clone(),
+        done: all - left,
+        all,
+        upload,
     };
-    let now = session.now();
-    let is_idle = upload.worked_until.is_none_or(|until| until <= now);
-    let order = request
-        .session
-        .clone()
-        .filter(|_| is_idle)
-        .map(|session| WorkOrder {
-            user: UserIdentity {
-                session,
-                uploader: context.uploader,
-            },
-            upload,
-            key: Arc::clone(key),
-        });
-    let html = page.render().map_err(PageError::Template)?;
-    let Some(order) = order else {
-        return Ok(Reply::Working(html));
-    };
-    Ok(Reply::after(async move |request: Arc<PageRequest>| {
-        work::start(&request.state, &request.settings.long_jobs, order).await;
-        Ok(Reply::Working(html))
-    }))
+    Ok(Reply::Working(page.render().map_err(PageError::Template)?))
 }
 
-fn results(
+fn show_results(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
     upload: UploadRecord,
-    key: &Arc<UploadKey>,
-) -> Result<ResultsPage, PageError> {
-    use UploadRowKind::{Change, ChangedMeanwhile, Equal, Refused, Register};
-    use UploadStage::{Check, Send};
-    let counted = session.count_upload_results(context.uploader, upload.id)?;
-    let is_sent = upload.state == UploadState::Sent;
-    let shown: &[(UploadStage, UploadRowKind, &'static str)] = match is_sent {
-        false => &[
-            (Check, Refused, "Refused"),
-            (Check, Register, "Will be registered"),
-            (Check, Change, "Will be changed"),
-            (Check, Equal, "Equal to the register"),
-        ],
-        true => &[
-            (Send, Refused, "Refused when they were sent"),
-            (
-                Send,
-                ChangedMeanwhile,
-                "Not sent, because changed after the check",
-            ),
-            (Check, Refused, "Refused by the check, not sent"),
-            (Send, Register, "Registered"),
-            (Send, Change, "Changed"),
-            (Check, Equal, "Equal to the register, not sent"),
-        ],
-    };
-    let rows_of = |(stage, kind, _): &(UploadStage, UploadRowKind, &'static str)| {
-        sum(&counted, *stage, &[*kind])
-    };
-    let is_asked_for = |(stage, kind, _): &&(UploadStage, UploadRowKind, &'static str)| {
-        request.query.value(STAGE) == stage.name() && request.query.value(KIND) == kind.name()
-    };
-    let chosen = shown
+    content: Option<FileContent>,
+) -> Result<Reply, PageError> {
+    let counted = session.count_upload_rows(&upload)?;
+    let counts: Vec<CountLine> = SHOWN
         .iter()
-        .find(is_asked_for)
-        .or_else(|| shown.iter().find(|one| rows_of(one) > 0));
-    let after = request.query.value(AFTER).parse().unwrap_or(FILE_LINE);
-    let mut rows = Vec::new();
-    let mut next = None;
-    if let Some((stage, kind, _)) = chosen {
-        let mut found = session.list_upload_results(
-            context.uploader,
-            upload.id,
-            *stage,
-            Some(*kind),
-            after,
-            PAGE + 1,
-        )?;
-        if i64::try_from(found.len()).is_ok_and(|rows| rows > PAGE) {
-            found.pop();
-            let address = address(upload.id, *stage, *kind);
-            next = found
-                .last()
-                .map(|last| format!("{address}&{AFTER}={}", last.line));
-        }
-        rows = found
-            .iter()
-            .map(|result| RowLine::open(key, &upload, *stage, result))
-            .collect();
-    }
-    let of_file = match is_sent {
-        true => FileDetails::default(),
-        false => file_details(session, context, &upload, key)?,
-    };
-    let mut counts = Vec::with_capacity(shown.len());
-    for one in shown {
-        counts.push(CountLine {
-            words: one.2,
-            rows: rows_of(one),
-            address: address(upload.id, one.0, one.1),
+        .filter(|status| upload.state != UploadState::Checked || is_of_check(**status))
+        .map(|status| CountLine {
+            words: title(upload.state, *status),
+            rows: sum(&counted, &[*status]),
+            address: format!("/settings/upload/{}?{STATUS}={}", upload.id, status.name()),
+        })
+        .collect();
+    let mut problems = Vec::new();
+    for count in session.count_upload_problems(&upload, PROBLEMS)? {
+        problems.push(ProblemLine {
+            address: format!("/settings/upload/{}?{PROBLEM}={}", upload.id, count.id),
+            words: CellProblem {
+                heading: count.heading.clone(),
+                words: count.words.clone(),
+            }
+            .to_string(),
+            count,
         });
     }
+    let with_rows = SHOWN.iter().find(|status| sum(&counted, &[**status]) > 0);
+    let asked = RowStatus::named(request.query.value(STATUS));
+    let status = asked.or(with_rows.copied()).unwrap_or(RowStatus::Equal);
+    let problem = request.query.value(PROBLEM).parse::<i64>().ok();
+    let problem = problems.iter().find(|line| Some(line.count.id) == problem);
+    let (listed, address, filter) = match problem {
+        Some(line) => (
+            line.words.clone(),
+            line.address.clone(),
+            RowFilter::Problem(line.count.id),
+        ),
+        None => (
+            title(upload.state, status).to_owned(),
+            format!("/settings/upload/{}?{STATUS}={}", upload.id, status.name()),
+            RowFilter::Statuses(&[status]),
+        ),
+    };
+    let after = request.query.value(AFTER).parse().unwrap_or(0);
+    let (rows, last) = list_rows(session, &upload, filter, after)?;
     let frame = Frame::new(request, context.signed_in, SettingsSection::Upload);
     let newest = request.versions.newest().filter(|_| frame.has_documents);
-    Ok(ResultsPage {
+    Reply::page(&ResultsPage {
         documents: newest.map(|newest| paths::documentation(newest.version.label)),
         frame,
-        is_sent,
         counts,
-        to_send: sum(&counted, Check, &[Register, Change]),
-        has_refused: sum(&counted, Check, &[Refused]) > 0
-            || sum(&counted, Send, &[Refused, ChangedMeanwhile]) > 0,
-        asks_for_date_order: of_file
-            .proposals
-            .iter()
-            .any(|one| one.remedy == StoredRemedy::ChooseDateOrder),
-        proposals: of_file.proposals,
-        short_rows: of_file.short_rows,
-        choices: RepairChoices::read(&upload.repairs),
-        listed: chosen.map_or("", |(_, _, words)| words),
+        to_send: sum(&counted, &RowStatus::TO_SEND),
+        has_failed: sum(&counted, &RowStatus::FAILED) > 0,
+        has_content: content.is_some(),
+        short_rows: content.map_or_else(Vec::new, |content| content.short_rows),
+        problems,
+        listed,
         rows,
-        next,
+        next: last.map(|line| format!("{address}&{AFTER}={line}")),
         upload,
     })
 }
 
-/// What the check found of the whole file.
-fn file_details(
+/// A page of rows after a line, and its last line unless it is the last page.
+fn list_rows(
     session: &mut Session<'_>,
-    context: &UploaderContext<'_>,
     upload: &UploadRecord,
-    key: &UploadKey,
-) -> Result<FileDetails, StorageError> {
-    let stage = UploadStage::Check;
-    let kind = Some(UploadRowKind::File);
-    let found =
-        session.list_upload_results(context.uploader, upload.id, stage, kind, FILE_LINE - 1, 1)?;
-    Ok(found
-        .first()
-        .map(|result| open_result(key, (upload.id, stage), result))
-        .unwrap_or_default())
+    filter: RowFilter<'_>,
+    after: i64,
+) -> Result<(Vec<RowLine>, Option<i64>), PageError> {
+    let mut found = session.list_upload_rows(upload, filter, after, PAGE + 1)?;
+    let is_last = i64::try_from(found.len()).is_ok_and(|rows| rows <= PAGE);
+    found.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
+    let Some((first, last)) = found.first().zip(found.last()) else {
+        return Ok((Vec::new(), None));
+    };
+    let next = (!is_last).then_some(last.line);
+    let problems = session.list_upload_problems(upload, first.line, last.line)?;
+    let rows = found.into_iter().map(|row| RowLine::new(row, &problems));
+    Ok((rows.collect(), next))
 }
 
 impl RowLine {
-    fn open(
-        key: &UploadKey,
-        upload: &UploadRecord,
-        stage: UploadStage,
-        result: &UploadResult,
-    ) -> Self {
+    fn new(row: UploadRow, problems: &[UploadProblem]) -> Self {
+        let of_row = problems.iter().filter(|problem| problem.line == row.line);
         Self {
-            line: result.line,
-            details: open_result(key, (upload.id, stage), result),
+            line: row.line,
+            name: row.record_key.or(row.trainee_id).unwrap_or_default(),
+            problems: of_row.cloned().map(CellProblem::from).collect(),
+            details: RowDetails::read(&row.details),
         }
     }
 }
 
-/// The number of results of a stage with one of these kinds.
-fn sum(counts: &[UploadCount], stage: UploadStage, kinds: &[UploadRowKind]) -> i64 {
-    let counted = counts
-        .iter()
-        .filter(|count| count.stage == stage && kinds.contains(&count.kind));
-    counted.map(|count| count.rows).sum()
+impl From<UploadProblem> for CellProblem {
+    fn from(problem: UploadProblem) -> Self {
+        Self {
+            heading: problem.heading,
+            words: problem.words,
+        }
+    }
 }
 
-/// The address of the rows of a stage and a kind.
-fn address(id: i64, stage: UploadStage, kind: UploadRowKind) -> String {
-    let (stage, kind) = (stage.name(), kind.name());
-    format!("/settings/upload/{id}?{STAGE}={stage}&{KIND}={kind}")
+/// The shown statuses, in the order of the page.
+pub(crate) const SHOWN: [RowStatus; 8] = [
+    RowStatus::RefusedWhenSent,
+    RowStatus::ChangedMeanwhile,
+    RowStatus::Refused,
+    RowStatus::Register,
+    RowStatus::Change,
+    RowStatus::Registered,
+    RowStatus::Changed,
+    RowStatus::Equal,
+];
+
+/// Whether a row has the status after the check.
+fn is_of_check(status: RowStatus) -> bool {
+    let sent = [RowStatus::Registered, RowStatus::Changed];
+    let failed = [RowStatus::RefusedWhenSent, RowStatus::ChangedMeanwhile];
+    !sent.contains(&status) && !failed.contains(&status)
+}
+
+/// The title of the rows with a status.
+fn title(state: UploadState, status: RowStatus) -> &'static str {
+    if state != UploadState::Checked && RowStatus::TO_SEND.contains(&status) {
+        return "Not sent";
+    }
+    match status {
+        RowStatus::Waiting => "Not checked",
+        RowStatus::Register => "Will be registered",
+        RowStatus::Change => "Will be changed",
+        RowStatus::Equal => "Equal to the register",
+        RowStatus::Refused => "Refused",
+        RowStatus::Registered => "Registered",
+        RowStatus::Changed => "Changed",
+        RowStatus::ChangedMeanwhile => "Not sent, because changed after the check",
+        RowStatus::RefusedWhenSent => "Refused when they were sent",
+    }
+}
+
+/// The words for a number of rows with a status, such as `registered`.
+pub(crate) fn status_words(status: RowStatus) -> &'static str {
+    match status {
+        RowStatus::Waiting => "not checked",
+        RowStatus::Register => "not registered yet",
+        RowStatus::Change => "not changed yet",
+        RowStatus::Equal => "equal to the register",
+        RowStatus::Refused => "refused by the check",
+        RowStatus::Registered => "registered",
+        RowStatus::Changed => "changed",
+        RowStatus::ChangedMeanwhile => "changed after the check",
+        RowStatus::RefusedWhenSent => "refused",
+    }
+}
+
+/// The number of rows with one of these statuses.
+pub(crate) fn sum(counts: &[(RowStatus, i64)], statuses: &[RowStatus]) -> i64 {
+    let counted = counts
+        .iter()
+        .filter(|(status, _)| statuses.contains(status));
+    counted.map(|(_, rows)| rows).sum()
 }

@@ -1,5 +1,7 @@
 //! The uploads of the user: the form for a new one, the list, and deleting.
 
+use std::sync::Arc;
+
 use adapter_kit::Label;
 use askama::Template;
 use storage::accounts::uploads::{UploadRecord, UploadState};
@@ -11,6 +13,7 @@ use crate::request::context::UploaderContext;
 use crate::request::form::Faults;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
+use crate::upload::work;
 
 #[derive(Template)]
 #[template(path = "settings/uploads.html")]
@@ -49,28 +52,50 @@ pub(crate) fn page(
     })
 }
 
-/// Deletes an upload. Does nothing while its rows are sent.
+/// The upload of the path.
+pub(crate) fn find(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    context: &UploaderContext<'_>,
+) -> Result<UploadRecord, PageError> {
+    let found = session.find_upload(context.uploader, request.id()?)?;
+    found.ok_or(PageError::NotFound)
+}
+
+/// Begins the work on an upload whose rows wait for a server, and opens its page.
+pub(crate) fn begin_work(id: i64) -> Reply {
+    Reply::after(async move |request: Arc<PageRequest>| {
+        work::begin_waiting(&request.state, &request.settings.long_jobs).await;
+        Ok(Reply::Redirect(Target::Upload(id)))
+    })
+}
+
+/// Deletes an upload. Does nothing once sending has begun.
 pub(crate) fn delete(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let id = request.id()?;
-    if session.delete_upload(context.uploader, id)? {
-        return Ok(Reply::Redirect(Target::Uploads));
-    }
-    let upload = session.find_upload(context.uploader, id)?;
-    upload.ok_or(PageError::NotFound)?;
-    Ok(Reply::Redirect(Target::Upload(id)))
+    let upload = find(session, request, context)?;
+    let target = match session.delete_upload(context.uploader, upload.id)? {
+        true => Target::Uploads,
+        false => Target::Upload(upload.id),
+    };
+    Ok(Reply::Redirect(target))
 }
 
 /// The words for a state.
 pub(crate) fn state_words(state: &UploadState) -> &'static str {
     match state {
-        UploadState::Received => "received, not checked yet",
+        UploadState::Received => "received, columns not confirmed yet",
+        UploadState::Preparing => "being prepared",
+        UploadState::Prepared => "repairs not decided yet",
         UploadState::Checking => "being checked",
         UploadState::Checked => "checked, not sent yet",
         UploadState::Sending => "being sent",
         UploadState::Sent => "sent",
+        UploadState::StoppedByErasure => "stopped by an erasure",
+        UploadState::StoppedByRole => "stopped: its user may no longer upload",
+        UploadState::StoppedByTime => "stopped after a day",
     }
 }

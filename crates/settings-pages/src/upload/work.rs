@@ -1,9 +1,5 @@
-//! Checks and sends the rows of uploads, a few at a time, after the request that began it.
-//!
-//! A page of an upload whose rows are to be checked or sent starts the work, unless a server has
-//! its lease. So work that was interrupted continues when the browser, which alone has the key,
-//! shows the page again. The check stores the requests of each accepted row. Each request has an
-//! idempotency key: a row that was sent and has no result is sent again, and has no second effect.
+//! The work on the rows of uploads, in the background. Any server continues an upload after another
+//! one has ended.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -16,35 +12,40 @@ use adapter_kit::Envelope;
 use futures_util::lock::Mutex;
 use futures_util::stream::{self, StreamExt as _};
 use gateway::error::ApiError;
-use gateway::parts::PARTS_PER_REQUEST;
 use gateway::parts::rows::{RowOutcome, run_row};
+use gateway::request::identity::UserIdentity;
 use gateway::request::row::Row as RowRequest;
 use gateway::state::GatewayState;
 use http_kit::error_chain::Causes;
 use http_kit::limits::long_jobs::{LongJob, LongJobs};
 use http_kit::requests::request_id;
-use storage::accounts::uploads::{UploadLease, UploadResult, UploadRowKind, UploadStage};
+use storage::accounts::uploads::{
+    RowFilter, RowStatus, UploadLease, UploadProblem, UploadRecord, UploadRow, UploadState,
+};
 use storage::error::{DatabaseError, JobError, StorageError};
 use storage::session::Session;
-use trainee_file::{FileFault, Row};
+use trainee_file::{Column, Row, TraineeRow};
 
-use crate::upload::opened_file::{OpenedFile, line_of, read_in_turn};
-use crate::upload::row_details::{FILE_LINE, StoredRequest, seal_result};
-use crate::upload::sealing::SealError;
-use crate::upload::stored_file;
-use crate::upload::work_order::WorkOrder;
+use crate::upload::content::{CellProblem, FileContent, StoredRequest, split_cells};
+use crate::upload::names;
 
+mod cells;
 mod check;
+mod prepare;
 mod requests;
 mod send;
 
+/// The pause between two searches for uploads that wait for a server.
+const PAUSE: Duration = Duration::from_secs(1);
 /// The number of rows whose results are stored together.
-const PORTION: usize = 50;
+const PORTION: i64 = 50;
 /// The shortest time for a portion, so that 5,000 rows take 40 s and leave most of the server to
 /// requests of the API.
 const PORTION_TIME: Duration = Duration::from_millis(400);
 /// The most rows that are checked or sent at once.
 const ROWS_AT_ONCE: usize = 4;
+/// The most stored problems of a row.
+const MAX_PROBLEMS: usize = 20;
 /// The pauses before a row is sent again while the register is busy.
 const PAUSES: [Duration; 4] = [
     Duration::from_millis(200),
@@ -54,100 +55,24 @@ const PAUSES: [Duration; 4] = [
 ];
 /// The time between two renewals of the lease, which is longer, while the rows of a portion run.
 const LEASE_RENEWAL: Duration = Duration::from_secs(10);
-/// The shortest and the longest pause after the rate limit of the user was used up, in seconds. Work
-/// that continues opens the file again, and an upload is kept for an hour.
-const QUOTA_PAUSE: (u64, u64) = (10, 60);
 
 /// The reason that work ends before its last row.
 #[derive(Debug, thiserror::Error)]
 enum WorkEnd {
     #[error("the server stops")]
     Stopping,
-    #[error("the upload was deleted, or another server has its lease")]
+    #[error("the upload was stopped or deleted, or another server has its lease")]
     LeaseLost,
-    #[error("the user is no longer signed in, or may no longer upload")]
-    SignedOut,
+    #[error("the user may no longer upload")]
+    NotPermitted,
     #[error("the newest version has no endpoint for a nested record")]
     NoEndpoint,
-    #[error("a result of the check cannot be read")]
+    #[error("the stored content or a stored row cannot be read")]
     Unreadable,
-    #[error("the rate limit of the user is used up")]
-    LimitUsedUp,
-    #[error("the browser has another key, or the file is not there")]
-    NoFile,
-    #[error(transparent)]
-    Fault(#[from] FileFault),
-    #[error(transparent)]
-    Seal(#[from] SealError),
     #[error(transparent)]
     Request(#[from] ApiError),
     #[error(transparent)]
     Storage(#[from] StorageError),
-}
-
-/// Starts the work on an upload unless enough others run. It goes on after the request on the
-/// server's own thread, so that a closed connection or an ending worker does not interrupt it.
-pub(crate) async fn start(state: &GatewayState, jobs: &LongJobs, order: WorkOrder) {
-    let Some(job) = jobs.begin_upload().await else {
-        return;
-    };
-    let state = Arc::new(state.clone());
-    System::current().arbiter().spawn_fn(move || {
-        let name = format!("upload-{}", order.upload.id).into();
-        rt::spawn(request_id::under(name, async move {
-            if let Err(end) = run(state, order, job).await {
-                let request_id = request_id::for_the_log();
-                log::info!(request_id; "upload not finished; the page continues it: {}", Causes(&end));
-            }
-        }));
-    });
-}
-
-async fn run(state: Arc<GatewayState>, order: WorkOrder, job: LongJob) -> Result<(), WorkEnd> {
-    let (by, id) = (order.user.uploader, order.upload.id);
-    let taken = state
-        .store
-        .write::<_, StorageError>(move |session| session.take_upload_lease(by, id))
-        .await?;
-    let Some(lease) = taken else {
-        return Ok(());
-    };
-    let stage = lease.stage;
-    let last = state
-        .store
-        .read::<_, StorageError>(move |session| session.last_upload_line(id, stage))
-        .await?;
-    let file = open_file(&state, &order).await?;
-    let work = Work {
-        state,
-        order,
-        file,
-        job,
-        lease: RefCell::new(lease),
-        trainees: Mutex::default(),
-    };
-    match stage {
-        UploadStage::Check => work.check(last).await?,
-        UploadStage::Send => work.send(last).await?,
-    }
-    let lease = work.lease.into_inner();
-    let finish = move |session: &mut Session<'_>| session.finish_upload_work(&lease);
-    match work.state.store.write::<_, StorageError>(finish).await? {
-        true => Ok(()),
-        false => Err(WorkEnd::LeaseLost),
-    }
-}
-
-/// Opens and reads the file.
-async fn open_file(state: &GatewayState, order: &WorkOrder) -> Result<OpenedFile, WorkEnd> {
-    let (by, id, key) = (order.user.uploader, order.upload.id, Arc::clone(&order.key));
-    let load = move |session: &mut Session<'_>| stored_file::bytes(session, by, id, &key);
-    let bytes = state.store.read::<_, StorageError>(load).await?;
-    let bytes = bytes.ok_or(WorkEnd::NoFile)?;
-    let (upload, versions, lists) = (order.upload.clone(), state.versions, state.lists);
-    let today = state.store.now().date_naive();
-    let read = read_in_turn(move || OpenedFile::read(&bytes, &upload, versions, lists, today));
-    Ok(read.await.ok_or(WorkEnd::Stopping)??)
 }
 
 impl From<DatabaseError> for WorkEnd {
@@ -158,27 +83,118 @@ impl From<DatabaseError> for WorkEnd {
 
 impl JobError for WorkEnd {
     fn database_error(&self) -> Option<&DatabaseError> {
-        if let Self::Request(error) = self {
-            return error.database_error();
+        match self {
+            Self::Request(error) => error.database_error(),
+            Self::Storage(error) => error.database_error(),
+            Self::Stopping
+            | Self::LeaseLost
+            | Self::NotPermitted
+            | Self::NoEndpoint
+            | Self::Unreadable => None,
         }
-        if let Self::Storage(error) = self {
-            return error.database_error();
-        }
-        None
     }
 }
 
-/// The result of a row to store, or the reason that the work ends with it.
-type RowResult = Result<UploadResult, WorkEnd>;
+/// Starts the work on uploads, which runs as long as the server. Must be called on a `LocalSet`.
+pub fn start(state: GatewayState, jobs: LongJobs) {
+    rt::spawn(async move {
+        loop {
+            begin_waiting(&state, &jobs).await;
+            sleep(PAUSE).await;
+        }
+    });
+}
+
+/// Begins to work on uploads that wait for a server, unless enough others run. The work goes on after
+/// the caller on the server's own thread, so that an ending worker does not interrupt it.
+pub(crate) async fn begin_waiting(state: &GatewayState, jobs: &LongJobs) {
+    loop {
+        match state.store.read(|session| session.has_upload_work()).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            // The probe reports an unavailable database, and the next search follows soon.
+            Err(error) => return log::debug!("uploads not found: {}", Causes(&error)),
+        }
+        let Some(job) = jobs.begin_upload().await else {
+            return;
+        };
+        let taken = state
+            .store
+            .write::<_, StorageError>(|session| session.take_upload_lease());
+        let (upload, lease) = match taken.await {
+            Ok(Some(taken)) => taken,
+            Ok(None) => return,
+            Err(error) => return log::warn!("upload not begun: {}", Causes(&error)),
+        };
+        let (state, jobs) = (state.clone(), jobs.clone());
+        System::current().arbiter().spawn_fn(move || {
+            let name = format!("upload-{}", upload.id).into();
+            rt::spawn(async move {
+                let work = run(Arc::new(state.clone()), upload, lease, job);
+                request_id::under(name, work).await;
+                // The next step of this upload, or another one that waits for its turn.
+                begin_waiting(&state, &jobs).await;
+            });
+        });
+    }
+}
+
+/// Works on an upload, and logs why the work ends before its last row.
+async fn run(state: Arc<GatewayState>, upload: UploadRecord, lease: UploadLease, job: LongJob) {
+    if let Err(end) = work_on(state, upload, lease, job).await {
+        let request_id = request_id::for_the_log();
+        log::info!(request_id; "upload not finished: {}", Causes(&end));
+    }
+}
+
+/// Works on an upload until its user must decide, or until it has ended.
+async fn work_on(
+    state: Arc<GatewayState>,
+    upload: UploadRecord,
+    lease: UploadLease,
+    job: LongJob,
+) -> Result<(), WorkEnd> {
+    let content = FileContent::read(&upload).ok_or(WorkEnd::Unreadable)?;
+    let work = Work {
+        columns: content.known_columns(&names::names(state.versions)),
+        user: UserIdentity {
+            upload_id: upload.id,
+            uploader: upload.by,
+        },
+        state,
+        content,
+        upload,
+        job,
+        lease: RefCell::new(lease),
+        trainees: Mutex::default(),
+    };
+    let worked = if work.upload.state == UploadState::Preparing {
+        work.prepare().await
+    } else {
+        work.work_on_rows().await
+    };
+    match worked {
+        Err(WorkEnd::NotPermitted) => work.finish(UploadState::StoppedByRole, None).await,
+        // Another server can continue at once.
+        Err(WorkEnd::Stopping) => work.finish(work.upload.state, None).await,
+        // After a failure, the end of the lease is the pause before the next attempt.
+        worked => worked,
+    }
+}
+
+/// A row with its result and its problems, or the reason that the work ends with it.
+type RowResult = Result<(UploadRow, Vec<CellProblem>), WorkEnd>;
 
 /// The work on the rows of one upload.
 struct Work {
     state: Arc<GatewayState>,
-    order: WorkOrder,
-    file: OpenedFile,
+    upload: UploadRecord,
+    user: UserIdentity,
+    content: FileContent,
+    columns: Vec<Column>,
     job: LongJob,
     lease: RefCell<UploadLease>,
-    /// The trainees with the keys of the file, read before rows are sent.
+    /// The trainees with the keys of the file.
     trainees: Mutex<check::TraineesByKey>,
 }
 
@@ -189,91 +205,46 @@ impl Work {
         newest.map_or(Envelope::COMMON, |served| served.version.wire.envelope)
     }
 
-    /// Checks the rows after a line.
-    async fn check(&self, last: i64) -> Result<(), WorkEnd> {
-        let mut trainees = check::TraineesByKey::default();
-        trainees.update(self).await?;
-        trainees.find_repeated_rows(&self.file);
-        let of_file = self.seal(FILE_LINE, UploadRowKind::File, &self.file.details)?;
-        let mut of_file = Some(of_file).filter(|_| last == FILE_LINE);
-        let mut after = last;
+    /// Checks or sends the rows that wait for it.
+    async fn work_on_rows(&self) -> Result<(), WorkEnd> {
+        let is_sending = self.upload.state == UploadState::Sending;
+        let (statuses, end): (&[RowStatus], _) = if is_sending {
+            (&RowStatus::TO_SEND, UploadState::Sent)
+        } else {
+            (&[RowStatus::Waiting], UploadState::Checked)
+        };
+        self.find_trainees().await?;
         loop {
-            let rows = self.file.rows_after(after);
+            let began = Instant::now();
+            let rows = self.list_rows(statuses, 0, PORTION).await?;
             if rows.is_empty() {
-                return Ok(());
+                return self.finish(end, None).await;
             }
-            let (began, most) = self.begin_portion(rows.len().min(PORTION)).await?;
-            let portion = rows.get(..most).unwrap_or(rows);
-            let checks = portion
-                .iter()
-                .map(|row| check::check_row(self, &trainees, row));
-            let results = self.run_rows(checks).await?;
-            after = portion.last().map_or(after, line_of);
-            self.end_portion(began, results, of_file.take()).await?;
-        }
-    }
-
-    /// Sends the rows after a line that the check has found to register or change a trainee.
-    async fn send(&self, last: i64) -> Result<(), WorkEnd> {
-        let (by, id) = (self.order.user.uploader, self.order.upload.id);
-        let mut after = last;
-        let most = i64::try_from(PORTION).unwrap_or(i64::MAX);
-        loop {
-            let checked = self
-                .state
-                .store
-                .read::<_, StorageError>(move |session| {
-                    session.list_upload_results(by, id, UploadStage::Check, None, after, most)
-                })
-                .await?;
-            let Some(end) = checked.last() else {
-                return Ok(());
-            };
-            let accepted = [UploadRowKind::Register, UploadRowKind::Change];
-            let mut wanted: Vec<_> = checked
-                .iter()
-                .filter(|result| accepted.contains(&result.kind))
-                .collect();
-            if wanted.is_empty() {
-                after = end.line;
-                continue;
-            }
-            let (began, rows) = self.begin_portion(wanted.len()).await?;
-            wanted.truncate(rows);
-            after = wanted.last().map_or(end.line, |row| row.line);
-            let rows = wanted.iter().map(|row| send::send_row(self, row));
-            let results = self.run_rows(rows).await?;
-            self.end_portion(began, results, None).await?;
-        }
-    }
-
-    /// Counts rows for the rate limit of the user. Returns the time, and how many of the rows may run
-    /// now. If none may, the work ends, and leaves its place to other uploads until the page
-    /// continues it.
-    async fn begin_portion(&self, rows: usize) -> Result<(Instant, usize), WorkEnd> {
-        let began = Instant::now();
-        let user_id = self.order.user.uploader.user_id();
-        let mut counted = 0;
-        while counted < rows {
-            match self.state.admission.count_user(user_id) {
-                Ok(()) => counted += PARTS_PER_REQUEST,
-                Err(_) if counted > 0 => break,
-                Err(used_up) => {
-                    self.delay(used_up.retry_after).await?;
-                    return Err(WorkEnd::LimitUsedUp);
+            let results = rows.into_iter().map(async |row| {
+                if is_sending {
+                    send::send_row(self, row).await
+                } else {
+                    check::check_row(self, row).await
                 }
-            }
+            });
+            let results = self.run_rows(results).await?;
+            self.store_results(results).await?;
+            sleep_until(began + PORTION_TIME).await;
         }
-        Ok((began, counted.min(rows)))
     }
 
-    /// Gives up the lease, and no server can take it for some seconds.
-    async fn delay(&self, seconds: u64) -> Result<(), WorkEnd> {
-        let lease = self.lease.borrow().clone();
-        let (shortest, longest) = QUOTA_PAUSE;
-        let pause = Duration::from_secs(seconds.clamp(shortest, longest));
-        let delay = move |session: &mut Session<'_>| session.delay_upload_work(&lease, pause);
-        Ok(self.state.store.write::<_, StorageError>(delay).await?)
+    /// Up to `most` rows with these statuses after a line.
+    async fn list_rows(
+        &self,
+        statuses: &'static [RowStatus],
+        after: i64,
+        most: i64,
+    ) -> Result<Vec<UploadRow>, StorageError> {
+        let upload = self.upload.clone();
+        let list = move |session: &mut Session<'_>| {
+            session.list_upload_rows(&upload, RowFilter::Statuses(statuses), after, most)
+        };
+        self.state.store.read(list).await
     }
 
     /// Runs the rows of a portion, a few at once, and renews the lease while they run.
@@ -286,74 +257,106 @@ impl Work {
         loop {
             match timeout(LEASE_RENEWAL, &mut results).await {
                 Ok(results) => return Ok(results),
-                Err(_) => self.renew_lease(Vec::new()).await?,
+                Err(_) => self.store_rows(Vec::new(), Vec::new()).await?,
             }
         }
     }
 
-    /// Stores the results of a portion, and waits until its time is over.
-    async fn end_portion(
-        &self,
-        began: Instant,
-        results: Vec<RowResult>,
-        of_file: Option<UploadResult>,
-    ) -> Result<(), WorkEnd> {
-        // Rows behind one that failed have no result either, so that all are found again.
+    /// Stores the results of a portion. Fails after that if a row has ended the work, or if the server
+    /// stops.
+    async fn store_results(&self, results: Vec<RowResult>) -> Result<(), WorkEnd> {
+        let (mut rows, mut problems) = (Vec::new(), Vec::new());
         let mut end = Ok(());
-        let mut stored: Vec<_> = of_file.into_iter().collect();
         for result in results {
             match result {
-                Ok(result) => stored.push(result),
-                Err(error) => {
-                    end = Err(error);
-                    break;
+                Ok((row, found)) => {
+                    problems.extend(stored_problems(row.line, found));
+                    rows.push(row);
                 }
+                Err(error) => end = Err(error),
             }
         }
-        // Work that ends at its first row does not delay the deletion of the file.
-        if !stored.is_empty() {
-            self.store_results(stored).await?;
-        }
-        end?;
-        sleep_until(began + PORTION_TIME).await;
-        Ok(())
-    }
-
-    /// Stores results, renews the lease, and ends the work if the server stops.
-    async fn store_results(&self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
-        self.renew_lease(results).await?;
+        self.store_rows(rows, problems).await?;
         if self.job.is_stopping() {
             return Err(WorkEnd::Stopping);
         }
-        Ok(())
+        end
     }
 
-    /// Stores results, and renews the lease.
-    async fn renew_lease(&self, results: Vec<UploadResult>) -> Result<(), WorkEnd> {
+    /// Stores rows, and renews the lease.
+    async fn store_rows(
+        &self,
+        rows: Vec<UploadRow>,
+        problems: Vec<UploadProblem>,
+    ) -> Result<(), WorkEnd> {
         let lease = self.lease.borrow().clone();
-        let store = move |session: &mut Session<'_>| session.add_upload_results(&lease, &results);
+        let store =
+            move |session: &mut Session<'_>| session.store_upload_rows(&lease, &rows, &problems);
         let renewed = self.state.store.write::<_, StorageError>(store).await?;
         self.lease.replace(renewed.ok_or(WorkEnd::LeaseLost)?);
         Ok(())
     }
 
-    /// A stored request of a row.
-    fn request(&self, row: &Row, stored: &StoredRequest) -> RowRequest {
-        RowRequest {
-            position: self.file.position(row),
-            endpoint: stored.endpoint,
-            trainee_id: stored.trainee_id.clone(),
+    /// Gives up the lease, and moves the upload to a state.
+    async fn finish(&self, to: UploadState, content: Option<String>) -> Result<(), WorkEnd> {
+        let lease = self.lease.borrow().clone();
+        let finish = move |session: &mut Session<'_>| {
+            session.finish_upload_work(&lease, to, content.as_deref())
+        };
+        match self.state.store.write::<_, StorageError>(finish).await? {
+            true => Ok(()),
+            false => Err(WorkEnd::LeaseLost),
+        }
+    }
+
+    /// A stored row by the names of its columns.
+    fn trainee_row(&self, row: &UploadRow) -> TraineeRow {
+        let row = Row {
+            line: u64::try_from(row.line).unwrap_or_default(),
+            cells: split_cells(&row.cells),
+        };
+        TraineeRow::new(&row, &self.columns)
+    }
+
+    /// The heading above a column; the name of the column if the file has none.
+    fn heading(&self, column_name: &str) -> String {
+        let mut columns = self.columns.iter();
+        let place = columns.position(|column| column.to_string() == column_name);
+        let heading = place.and_then(|place| self.content.header.get(place));
+        heading.map_or(column_name, String::as_str).to_owned()
+    }
+
+    /// A request of a row. Its idempotency key is made of the user, the upload, the line, and the part
+    /// of the row. A second upload of the file has other keys, because records that the first one
+    /// added may be gone.
+    fn request(
+        &self,
+        line: i64,
+        trainee_id: &str,
+        stored: &StoredRequest,
+    ) -> Result<RowRequest, WorkEnd> {
+        let (user, id) = (self.upload.by.user_id(), self.upload.id);
+        let part = &stored.columns;
+        Ok(RowRequest {
+            position: u32::try_from(line - 1).unwrap_or_default(),
+            endpoint: stored.endpoint().ok_or(WorkEnd::Unreadable)?,
+            trainee_id: trainee_id.to_owned(),
             nested_id: stored.nested_id.clone(),
             body: stored.body.clone().into_bytes(),
             validates_only: false,
             if_match: stored.if_match.clone(),
-            idempotency_key: Some(stored.idempotency_key.clone()),
-        }
+            idempotency_key: Some(format!("upload-{user}-{id}-{line}{part}")),
+        })
     }
 
     /// Runs a request of a row without storing anything.
-    async fn validate(&self, row: &Row, stored: &StoredRequest) -> Result<RowOutcome, WorkEnd> {
-        let request = self.request(row, stored);
+    async fn validate(
+        &self,
+        line: i64,
+        trainee_id: &str,
+        stored: &StoredRequest,
+    ) -> Result<RowOutcome, WorkEnd> {
+        let request = self.request(line, trainee_id, stored)?;
         self.run(RowRequest {
             validates_only: true,
             ..request
@@ -378,20 +381,28 @@ impl Work {
     }
 
     async fn run_once(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
-        let outcome = run_row(&self.state, &self.order.user, row).await;
-        match outcome.is_signed_out() {
-            true => Err(WorkEnd::SignedOut),
+        let outcome = run_row(&self.state, self.user, row).await;
+        match outcome.is_stopped() {
+            true => Err(WorkEnd::NotPermitted),
             false => Ok(outcome),
         }
     }
+}
 
-    fn seal(
-        &self,
-        line: i64,
-        kind: UploadRowKind,
-        details: &impl serde::Serialize,
-    ) -> Result<UploadResult, SealError> {
-        let place = (self.order.upload.id, self.lease.borrow().stage);
-        seal_result(&self.order.key, place, (line, kind), details)
+/// The problems of a row as they are stored, up to a limit.
+fn stored_problems(line: i64, mut found: Vec<CellProblem>) -> Vec<UploadProblem> {
+    let left_out = found.len().saturating_sub(MAX_PROBLEMS);
+    found.truncate(MAX_PROBLEMS);
+    if left_out > 0 {
+        let words = format!("{left_out} further problems are not listed.");
+        found.push(CellProblem::from_words(words));
     }
+    let problems = found
+        .into_iter()
+        .map(|CellProblem { heading, words }| UploadProblem {
+            line,
+            heading,
+            words,
+        });
+    problems.collect()
 }

@@ -84,6 +84,11 @@ impl UserRole {
         }
     }
 
+    /// Whether a user with this role may upload trainees.
+    pub(super) const fn may_upload(self) -> bool {
+        matches!(self, Self::Admin | Self::Editor)
+    }
+
     /// The values of the columns `role` and `is_editor`. Servers of the last release without
     /// editors read only `role`, so they treat an editor as a viewer.
     const fn columns(self) -> (&'static str, bool) {
@@ -94,7 +99,7 @@ impl UserRole {
     }
 
     /// The role with these values of the columns.
-    fn from_columns(
+    pub(super) fn from_columns(
         (name, is_editor): &StoredRole,
         table: &'static str,
         id: i64,
@@ -158,7 +163,7 @@ impl UserRecord {
 }
 
 /// The columns `role` and `is_editor`.
-type StoredRole = (String, bool);
+pub(super) type StoredRole = (String, bool);
 
 /// A user, and the UKPRN of their organisation.
 type Row = (
@@ -362,7 +367,6 @@ impl Session<'_> {
             ))
             .execute(self.connection)?;
         self.end_sessions_of(user.id)?;
-        self.remove_uploads_of(user.id)?;
         self.remove_unused_invitations(user.provider_id, &user.email)?;
         self.remove_invitations_by(user)
     }

@@ -214,7 +214,7 @@ fn remove_short_lived(file: &Path) -> Result<(), BackupError> {
     // A backup of an older schema lacks some of the tables.
     let existing = catalog::tables(&mut connection)?;
     let mut removed = 0;
-    for table in tables::SHORT_LIVED {
+    for table in tables::OF_UPLOADS {
         if existing.iter().any(|name| name == table) {
             removed += diesel::sql_query(format!("DELETE FROM {table}"))
                 .execute(&mut connection)

@@ -20,8 +20,8 @@ const POSTGRES: [&str; 9] = [
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) users",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) invitations",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) uploads",
-    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) upload_parts",
-    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) upload_results",
+    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) upload_rows",
+    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) upload_problems",
 ];
 
 /// How much space is reclaimed.

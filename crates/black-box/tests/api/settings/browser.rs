@@ -65,8 +65,6 @@ pub(crate) fn form_token_of(page: &Page) -> &str {
 const BROWSER: &str = "__Host-register-browser=";
 /// The name of the cookie with the page to open after signing in.
 const WANTED: &str = "__Host-register-wanted=";
-/// The name of the cookie with the key of uploads.
-const UPLOAD: &str = "__Secure-register-upload=";
 
 /// A person with a browser.
 pub(crate) struct Browser<'a> {
@@ -74,7 +72,6 @@ pub(crate) struct Browser<'a> {
     cookie: RefCell<Option<String>>,
     browser_cookie: RefCell<Option<String>>,
     wanted_cookie: RefCell<Option<String>>,
-    upload_cookie: RefCell<Option<String>>,
 }
 
 impl<'a> Browser<'a> {
@@ -85,7 +82,6 @@ impl<'a> Browser<'a> {
             cookie: RefCell::new(None),
             browser_cookie: RefCell::new(None),
             wanted_cookie: RefCell::new(None),
-            upload_cookie: RefCell::new(None),
         }
     }
 
@@ -139,7 +135,6 @@ impl<'a> Browser<'a> {
             .into_iter()
             .chain(self.browser_cookie.borrow().clone())
             .chain(self.wanted_cookie.borrow().clone())
-            .chain(self.upload_cookie.borrow().clone())
             .collect();
         let request = self.register.request(method, path);
         if cookies.is_empty() {
@@ -172,8 +167,6 @@ impl<'a> Browser<'a> {
                 &self.browser_cookie
             } else if cookie.starts_with(WANTED) {
                 &self.wanted_cookie
-            } else if cookie.starts_with(UPLOAD) {
-                &self.upload_cookie
             } else {
                 &self.cookie
             };
@@ -182,21 +175,26 @@ impl<'a> Browser<'a> {
         page
     }
 
-    /// Forgets the key of its uploads, like another browser of the same person.
-    pub(crate) fn forget_upload_key(&self) {
-        *self.upload_cookie.borrow_mut() = None;
-    }
-
     /// A request with a form that has a file.
     pub(crate) fn file_request(&self, path: &str, form_token: &str, file: &[u8]) -> Request<'a> {
-        let token = format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{form_token}\r\n"
-        );
+        self.file_request_with(path, &[("form_token", form_token)], file)
+    }
+
+    /// A request with a form that has these fields and a file.
+    fn file_request_with(&self, path: &str, fields: &[(&str, &str)], file: &[u8]) -> Request<'a> {
+        let fields: String = fields
+            .iter()
+            .map(|(name, value)| {
+                format!(
+                    "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
+                )
+            })
+            .collect();
         let head = format!(
             "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"t.csv\"\r\nContent-Type: text/csv\r\n\r\n"
         );
         let end = format!("\r\n--{BOUNDARY}--\r\n");
-        let body = [token.as_bytes(), head.as_bytes(), file, end.as_bytes()].concat();
+        let body = [fields.as_bytes(), head.as_bytes(), file, end.as_bytes()].concat();
         let media_type = format!("multipart/form-data; boundary={BOUNDARY}");
         self.request("POST", path)
             .bytes(body)
@@ -207,6 +205,16 @@ impl<'a> Browser<'a> {
     pub(crate) fn upload(&self, file: &[u8]) -> Page {
         let token = self.form_token();
         self.kept(self.file_request("/settings/upload", &token, file).page())
+    }
+
+    /// Uploads one sheet of a workbook.
+    pub(crate) fn upload_sheet(&self, workbook: &[u8], sheet: &str) -> Page {
+        let token = self.form_token();
+        let fields = [("form_token", token.as_str()), ("sheet", sheet)];
+        self.kept(
+            self.file_request_with("/settings/upload", &fields, workbook)
+                .page(),
+        )
     }
 
     /// Sends a form with what the pages of the session hold.

@@ -11,7 +11,9 @@ use storage::base::token::Environment;
 use test_support::trainee_sync;
 
 use super::browser::Browser;
-use super::upload_rows::{cells, count, editor, file, finished, newest, trainee};
+use super::upload_rows::{
+    cells, confirm_columns, count, editor, file, finished, newest, repair, trainee,
+};
 use crate::api::support::register::OTHER_UKPRN;
 use crate::api::support::{Api, Register};
 
@@ -178,20 +180,20 @@ fn upload(editor: &Browser<'_>, bytes: &[u8]) -> Outcome {
     if stored.status == 422 {
         return Unreadable;
     }
-    let path = stored.is(303).header("location").unwrap().to_owned();
-    editor.send(&format!("{path}/check"), &[]).is(303);
-    let page = finished(editor, &path).text;
-    let mut chosen = Vec::new();
-    for input in page.split("<input ").skip(1) {
-        let input = input.split('>').next().unwrap();
-        if let Some((_, name)) = input.split_once("name=\"")
-            && input.ends_with(" checked")
-        {
-            chosen.push((name.split('"').next().unwrap(), "on"));
+    let path = confirm_columns(editor, &stored.is(303));
+    let mut page = finished(editor, &path);
+    if page.text.contains("Repairs of upload") {
+        let mut chosen = Vec::new();
+        for input in page.text.split("<input ").skip(1) {
+            let input = input.split('>').next().unwrap();
+            if let Some((_, name)) = input.split_once("name=\"")
+                && input.ends_with(" checked")
+            {
+                chosen.push((name.split('"').next().unwrap(), "on"));
+            }
         }
+        page = repair(editor, &path, &chosen);
     }
-    editor.send(&format!("{path}/check"), &chosen).is(303);
-    let page = finished(editor, &path);
     let refused = count(&page, "Refused");
     editor.send(&format!("{path}/send"), &[]).is(303);
     finished(editor, &path);

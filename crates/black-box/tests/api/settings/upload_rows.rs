@@ -2,21 +2,17 @@
 //! stores.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{slice, thread};
 
 use domain::TraineeField as F;
-use gateway::admission::Admission;
-use http_kit::limits::rate_limit::RateLimit;
 use serde_json::Value;
-use storage::accounts::uploads::{UploadLease, UploadResult, UploadRowKind, UploadState, Uploader};
-use storage::accounts::users::{Actor, SecretDigest, UserRole};
-use test_support::{Kind as DatabaseKind, execute};
+use storage::accounts::users::{Actor, UserRole};
+use test_support::{Kind as DatabaseKind, execute, texts};
 use versions::SERVED;
 
 use super::browser::{Browser, text_after};
-use crate::api::support::register::{Setup, UKPRN};
+use crate::api::support::register::{OTHER_UKPRN, Setup, UKPRN};
 use crate::api::support::{Api, Body, Page, Register};
 
 const EMAIL: &str = "e@example.com";
@@ -83,13 +79,38 @@ pub(super) fn file(rows: &[BTreeMap<String, String>]) -> Vec<u8> {
     file.into_inner().unwrap()
 }
 
-/// Uploads a file and begins its check. Returns the path of the upload.
+/// Uploads a file, and confirms its columns as they are recognised. Returns the path of the upload.
 #[track_caller]
 pub(super) fn check(browser: &Browser<'_>, file: &[u8]) -> String {
-    let stored = browser.upload(file).is(303);
+    confirm_columns(browser, &browser.upload(file).is(303))
+}
+
+/// Confirms the columns of a stored upload as they are recognised. Returns its path.
+#[track_caller]
+pub(super) fn confirm_columns(browser: &Browser<'_>, stored: &Page) -> String {
     let path = stored.header("location").unwrap().to_owned();
-    browser.send(&format!("{path}/check"), &[]).is(303);
+    let page = browser.open(&path).is(200).text;
+    let inputs = page.split(" id=\"column-").skip(1);
+    let fields: Vec<_> = inputs
+        .map(|input| {
+            let number = input.split('"').next().unwrap();
+            let name = text_after(input, " value=\"", "\"");
+            (format!("column-{number}"), name)
+        })
+        .collect();
+    let fields: Vec<_> = fields
+        .iter()
+        .map(|(field, name)| (field.as_str(), *name))
+        .collect();
+    browser.send(&format!("{path}/columns"), &fields).is(303);
     path
+}
+
+/// Chooses repairs on the page that asks about them. Returns the page of the check.
+#[track_caller]
+pub(super) fn repair(browser: &Browser<'_>, path: &str, fields: &[(&str, &str)]) -> Page {
+    browser.send(&format!("{path}/repairs"), fields).is(303);
+    finished(browser, path)
 }
 
 /// Opens the page of an upload until no work is to be done.
@@ -130,32 +151,52 @@ pub(super) fn registered(register: &Register) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn uploader(register: &Register, editor: &Browser<'_>) -> Uploader {
-    let cookie = editor.cookie().unwrap();
-    let session = SecretDigest::from_text(cookie.split_once('=').unwrap().1);
-    register.operate(move |store| Ok(store.signed_in(&session)?.unwrap().uploader()?))
-}
-
-/// Takes the lease of the only upload of a user, as another server.
-fn take_lease(register: &Register, by: Uploader) -> UploadLease {
-    register.operate(move |store| {
-        let id = store.list_uploads(by)?[0].id;
-        Ok(store.take_upload_lease(by, id)?.unwrap())
+/// A register whose server continues uploads of other servers.
+fn continuing_register() -> Register {
+    Register::with_setup(Setup {
+        continues_uploads: true,
+        ..Setup::default()
     })
 }
 
-/// Stores a result that no browser can read, as another server.
-fn add_result(register: &Register, lease: UploadLease, line: i64) -> UploadLease {
-    let result = UploadResult {
-        line,
-        kind: UploadRowKind::Change,
-        content: "damaged".to_owned(),
-    };
-    register.operate(move |store| {
-        Ok(store
-            .add_upload_results(&lease, slice::from_ref(&result))?
-            .unwrap())
-    })
+/// Begins to send the only upload like another server, whose lease ends at 09:00:30.
+fn send_by_other_server(register: &Register) {
+    execute(
+        register.database().url(),
+        "UPDATE uploads SET state = 'sending', sent_at = '2026-10-05 09:00:00', \
+         worked_until = '2026-10-05 09:00:30'",
+    );
+}
+
+/// Keeps all uploads as they are before they are sent.
+fn save_uploads(register: &Register) {
+    let url = register.database().url();
+    execute(url, "CREATE TABLE saved_uploads AS SELECT * FROM uploads");
+    execute(url, "CREATE TABLE saved_rows AS SELECT * FROM upload_rows");
+}
+
+/// Leaves all uploads as a server does that ends before it stores the results of sending.
+fn forget_results(register: &Register) {
+    let url = register.database().url();
+    execute(url, "DELETE FROM upload_rows");
+    execute(url, "INSERT INTO upload_rows SELECT * FROM saved_rows");
+    execute(
+        url,
+        "UPDATE uploads SET state = 'sending', \
+         content = (SELECT content FROM saved_uploads WHERE saved_uploads.id = uploads.id)",
+    );
+}
+
+/// Waits until no upload is sent any more, without a request of a browser.
+#[track_caller]
+fn wait_until_sent(register: &Register) {
+    let begun = Instant::now();
+    let url = register.database().url();
+    let running = "SELECT state AS text FROM uploads WHERE state = 'sending'";
+    while !texts(url, running).is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "rows are still being sent");
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]
@@ -263,15 +304,15 @@ fn change_names_user_and_shows_both_values() {
     editor.send(&format!("{path}/send"), &[]).is(303);
     assert_eq!(count(&finished(&editor, &path), "Changed"), 1);
     assert_eq!(*api.read(&id).value(F::first_names), "Ines");
+    assert_eq!(*api.read(&id).value(F::record_source), "api");
     let history = register
         .operate(move |session| session.history_of(&id))
         .unwrap();
     let last = history.entries.last().unwrap();
     assert_eq!(last.by.as_deref(), Some(EMAIL));
-    register.write_record();
     let runs = editor.open("/settings/requests").is(200).text;
     assert!(
-        runs.contains("1 record: 1 changed") && runs.contains("upload by e@example.com"),
+        runs.contains("1 row: 1 changed") && runs.contains("<td data-name=\"User\">e@example.com<"),
         "{runs}"
     );
 }
@@ -309,17 +350,13 @@ fn column_changed_by_spreadsheet_is_repaired_on_request() {
     }
     let path = check(&editor, &file(&rows));
     let page = finished(&editor, &path);
-    assert_eq!(count(&page, "Refused"), 3);
     assert!(
         page.text.contains("20/04/1999 becomes 1999-04-20"),
         "{}",
         page.text
     );
     let name = text_after(&page.text, "type=\"checkbox\" name=\"", "\"").to_owned();
-    editor
-        .send(&format!("{path}/check"), &[(name.as_str(), "on")])
-        .is(303);
-    let page = finished(&editor, &path);
+    let page = repair(&editor, &path, &[(name.as_str(), "on")]);
     assert_eq!(count(&page, "Will be registered"), 3, "{}", page.text);
     editor.send(&format!("{path}/send"), &[]).is(303);
     finished(&editor, &path);
@@ -336,14 +373,10 @@ fn lost_zeros_of_identifiers_are_repaired_on_request() {
     row.insert("agency_id".to_owned(), shortened.clone());
     let path = check(&editor, &file(&[row]));
     let page = finished(&editor, &path);
-    assert_eq!(count(&page, "Refused"), 1);
-    let repair = format!("{shortened} becomes {id}");
-    assert!(page.text.contains(&repair), "{}", page.text);
+    let shown = format!("{shortened} becomes {id}");
+    assert!(page.text.contains(&shown), "{}", page.text);
     let name = text_after(&page.text, "type=\"checkbox\" name=\"", "\"").to_owned();
-    editor
-        .send(&format!("{path}/check"), &[(name.as_str(), "on")])
-        .is(303);
-    let page = finished(&editor, &path);
+    let page = repair(&editor, &path, &[(name.as_str(), "on")]);
     assert_eq!(count(&page, "Will be registered"), 1, "{}", page.text);
 }
 
@@ -369,38 +402,25 @@ fn duplicate_degree_is_refused_by_check() {
 }
 
 #[test]
-fn upload_of_ended_server_continues_when_page_is_opened() {
-    let register = Register::start();
+fn upload_of_ended_server_continues_without_browser() {
+    let register = continuing_register();
     let (api, editor) = (newest(&register), editor(&register));
     let rows: Vec<_> = (0..5).map(|number| cells(trainee(&api, number))).collect();
     let path = check(&editor, &file(&rows));
     finished(&editor, &path);
-    editor.send(&format!("{path}/send"), &[]).is(303);
-    // Another server has begun, and was killed.
-    let by = uploader(&register, &editor);
-    let lease = take_lease(&register, by);
-    let id = lease.id;
-    editor.open(&path).is(200);
-    thread::sleep(Duration::from_millis(300));
+    send_by_other_server(&register);
+    thread::sleep(Duration::from_millis(1_500));
     assert_eq!(registered(&register), BTreeMap::new());
     register.clock.set("2026-10-05T09:00:31Z");
+    wait_until_sent(&register);
     let report = finished(&editor, &path);
     assert_eq!(count(&report, "Registered"), 5, "{}", report.text);
-    let state = register.operate(move |session| session.find_upload(by, id));
-    assert_eq!(state.unwrap().state, UploadState::Sent);
     assert_eq!(registered(&register).len(), 5);
-}
-
-/// Leaves all uploads as a server does that ends before it stores the results of sending.
-fn forget_results(register: &Register) {
-    let url = register.database().url();
-    execute(url, "DELETE FROM upload_results WHERE stage = 'send'");
-    execute(url, "UPDATE uploads SET state = 'sending'");
 }
 
 #[test]
 fn row_sent_in_part_by_ended_server_is_completed() {
-    let register = Register::start();
+    let register = continuing_register();
     let (api, editor) = (newest(&register), editor(&register));
     let id = api.create(trainee(&api, 1)).id().to_owned();
     let columns = "trainee_id,last_name,degrees.1.degree_id,degrees.1.uk_degree,\
@@ -408,6 +428,7 @@ fn row_sent_in_part_by_ended_server_is_completed() {
     let row = format!("{columns}\n{id},Van  Dyk,new,083,100485,0117,2012,02\n");
     let path = check(&editor, row.as_bytes());
     finished(&editor, &path);
+    save_uploads(&register);
     register.clock.set("2026-10-05T09:00:10Z");
     editor.send(&format!("{path}/send"), &[]).is(303);
     let report = finished(&editor, &path);
@@ -439,7 +460,7 @@ fn row_sent_in_part_by_ended_server_is_completed() {
 
 #[test]
 fn rows_sent_by_ended_server_are_reported_and_not_sent_again() {
-    let register = Register::start();
+    let register = continuing_register();
     let (api, editor) = (newest(&register), editor(&register));
     let id = api.create(trainee(&api, 1)).id().to_owned();
     let mut row = cells(trainee(&api, 1));
@@ -450,6 +471,9 @@ fn rows_sent_by_ended_server_are_reported_and_not_sent_again() {
     let uploads = [row, cells(trainee(&api, 2))].map(|row| check(&editor, &file(&[row])));
     for path in &uploads {
         finished(&editor, path);
+    }
+    save_uploads(&register);
+    for path in &uploads {
         editor.send(&format!("{path}/send"), &[]).is(303);
         finished(&editor, path);
     }
@@ -509,34 +533,35 @@ fn change_of_other_field_after_check_is_reported() {
 }
 
 #[test]
-fn unreadable_result_of_check_is_not_sent() {
+fn row_without_readable_result_of_check_is_not_sent() {
     let register = Register::start();
     let (api, editor) = (newest(&register), editor(&register));
-    let path = check(&editor, &file(&[cells(trainee(&api, 1))]));
-    let lease = take_lease(&register, uploader(&register, &editor));
-    let lease = add_result(&register, lease, 2);
-    let is_finished = register.operate(move |store| store.finish_upload_work(&lease));
-    assert!(is_finished);
+    let id = api.create(trainee(&api, 1)).id().to_owned();
+    let path = check(&editor, b"provider_trainee_id,first_names\n26-0001,Ines\n");
+    finished(&editor, &path);
+    let damage = "UPDATE upload_rows SET details = 'damaged'";
+    execute(register.database().url(), damage);
     editor.send(&format!("{path}/send"), &[]).is(303);
-    editor.open(&path).is(200);
     thread::sleep(Duration::from_secs(1));
-    assert_eq!(registered(&register), BTreeMap::new());
+    let page = editor.open(&path).is(200);
+    assert!(page.text.contains("0 of 1 rows are sent"), "{}", page.text);
+    assert_ne!(*api.read(&id).value(F::first_names), "Ines");
 }
 
 #[test]
 fn trainee_registered_while_no_server_worked_is_not_registered_twice() {
-    let register = Register::start();
+    let register = continuing_register();
     let (api, editor) = (newest(&register), editor(&register));
     let rows: Vec<_> = (0..5).map(|number| cells(trainee(&api, number))).collect();
     let path = check(&editor, &file(&rows));
     finished(&editor, &path);
-    editor.send(&format!("{path}/send"), &[]).is(303);
-    take_lease(&register, uploader(&register, &editor));
+    send_by_other_server(&register);
     api.create(trainee(&api, 99).with(
         F::provider_trainee_id,
         rows[2]["provider_trainee_id"].as_str(),
     ));
     register.clock.set("2026-10-05T09:00:31Z");
+    wait_until_sent(&register);
     let report = finished(&editor, &path);
     let words = "Not sent, because changed after the check";
     assert_eq!(count(&report, words), 1, "{}", report.text);
@@ -575,79 +600,120 @@ fn refused_rows_are_shown_in_pages_of_twenty() {
     assert_eq!(shown, [20, 20, 5]);
 }
 
-/// A register that runs ten rows of a user in each window.
-fn register_with_limit(window: Duration) -> Register {
-    let limit = RateLimit {
-        requests: NonZeroU32::new(1).unwrap(),
-        window,
-    };
-    Register::with_setup(Setup {
-        admission: Admission::with_limit(Some(limit)),
-        ..Setup::default()
-    })
-}
-
-/// A file with rows that the check refuses.
-fn refused_rows(rows: usize) -> String {
-    let mut file = "last_name\n".to_owned();
-    for number in 0..rows {
-        file.push_str(&format!("Oak{number}\n"));
-    }
-    file
-}
-
 #[test]
-fn upload_waits_while_rate_limit_is_used_up() {
-    let register = register_with_limit(Duration::from_secs(2));
+fn equal_problems_are_one_line_with_their_rows() {
+    let register = Register::start();
     let editor = editor(&register);
-    let path = check(&editor, refused_rows(25).as_bytes());
-    // The pause is a time of the register's clock, which does not move by itself.
-    for _ in 0..8 {
-        thread::sleep(Duration::from_millis(500));
-        let page = editor.open(&path).is(200);
-        assert!(page.header("refresh").is_some(), "{}", page.text);
+    let mut rows = "provider_trainee_id,last_name\n".to_owned();
+    for number in 0..30 {
+        rows.push_str(&format!("26-{number:04},\n"));
     }
-    let moments = ["09:01", "09:02", "09:03", "09:04", "09:05", "09:06"];
-    let page = moments.into_iter().find_map(|moment| {
-        register.clock.set(&format!("2026-10-05T{moment}:00Z"));
-        editor.open(&path).is(200);
-        thread::sleep(Duration::from_secs(2));
-        let page = editor.open(&path).is(200);
-        page.header("refresh").is_none().then_some(page)
-    });
-    assert_eq!(count(&page.unwrap(), "Refused"), 25);
+    let path = check(&editor, rows.as_bytes());
+    let page = finished(&editor, &path);
+    let line = "\">30 rows</a>: last_name: cannot be blank";
+    let (before, _) = page.text.split_once(line).unwrap();
+    let address = before.rsplit_once("href=\"").unwrap().1;
+    let page = editor.open(address.trim_end_matches("#rows")).is(200).text;
+    let listed = page.split("<h2 id=\"rows\">").nth(1).unwrap();
+    assert!(listed.starts_with("last_name: cannot be blank"), "{page}");
+    assert_eq!(listed.matches("<th scope=\"row\">Line ").count(), 20);
 }
 
 #[test]
-fn waiting_uploads_leave_their_places_to_others() {
-    let register = register_with_limit(Duration::from_secs(3_600));
-    let sign_in = |email| Browser::signed_in(&register, Some(UKPRN), email, UserRole::Editor);
-    let waiting = ["a@example.com", "b@example.com"].map(sign_in);
-    for browser in &waiting {
-        let path = check(browser, refused_rows(20).as_bytes());
-        let begun = Instant::now();
-        while !browser.open(&path).is(200).text.contains("10 of 20 rows") {
-            assert!(begun.elapsed() < PATIENCE, "{}", browser.open(&path).text);
-            thread::sleep(Duration::from_millis(50));
-        }
+fn report_has_each_row_for_its_organisation_alone() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    api.create(trainee(&api, 0));
+    let mut rows: Vec<_> = (0..3).map(|number| cells(trainee(&api, number))).collect();
+    rows[2].insert("last_name".to_owned(), String::new());
+    let path = check(&editor, &file(&rows));
+    finished(&editor, &path);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    finished(&editor, &path);
+    execute(
+        register.database().url(),
+        "UPDATE trainees SET trn = '1234567'",
+    );
+    // The report is not part of the record of requests, whose keys can be switched off.
+    register.operate(|session| session.set_record_key_logging(Actor::operator("o"), UKPRN, false));
+    let imports = editor.open("/settings/requests").is(200).text;
+    let address = text_after(&imports, "href=\"/settings/requests/uploads/", "\"");
+    let address = format!("/settings/requests/uploads/{address}");
+    let page = editor.open(&address).is(200).text;
+    for part in [
+        "3 rows: 1 refused by the check, 1 registered, 1 equal to the register.",
+        "26-0002",
+        "1234567",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
     }
-    let other = sign_in("c@example.com");
-    let path = check(&other, refused_rows(10).as_bytes());
-    assert_eq!(count(&finished(&other, &path), "Refused"), 10);
+    let file = editor.open(&format!("{address}/report.csv")).is(200).text;
+    let lines: Vec<_> = file.trim_start_matches('\u{feff}').lines().collect();
+    assert_eq!(lines.len(), 4, "{file}");
+    assert_eq!(lines[0], "line,provider_trainee_id,trainee_id,status,trn");
+    for (line, begin, end) in [
+        (lines[1], "2,'26-0000,", ",equal,1234567"),
+        (lines[2], "3,'26-0001,", ",registered,1234567"),
+        (lines[3], "4,'26-0002,", ",refused,"),
+    ] {
+        assert!(line.starts_with(begin) && line.ends_with(end), "{line}");
+    }
+    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    viewer.open(&address).is(403);
+    let other = Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "o@example.com",
+        UserRole::Editor,
+    );
+    for path in [address.clone(), format!("{address}/report.csv"), path] {
+        other.open(&path).is(404);
+    }
+    let imports = other.open("/settings/requests").is(200).text;
+    assert!(
+        !imports.contains("/settings/requests/uploads/"),
+        "{imports}"
+    );
+}
+
+#[test]
+fn sent_rows_are_deleted_and_refused_ones_kept_to_correct() {
+    let register = Register::start();
+    let (api, editor) = (newest(&register), editor(&register));
+    let mut rows: Vec<_> = (0..2).map(|number| cells(trainee(&api, number))).collect();
+    rows[1].insert("email".to_owned(), "no address".to_owned());
+    let path = check(&editor, &file(&rows));
+    finished(&editor, &path);
+    editor.send(&format!("{path}/send"), &[]).is(303);
+    finished(&editor, &path);
+    let url = register.database().url();
+    let kept = texts(url, "SELECT cells AS text FROM upload_rows ORDER BY line");
+    assert_eq!(kept[0], "");
+    assert!(kept[1].contains("no address"), "{kept:?}");
+    let list = api.get("/trainees").is(200);
+    assert_eq!(list.data()[0]["record_source"], "csv");
 }
 
 #[test]
 fn person_without_access_stops_upload() {
-    let register = Register::start();
+    let register = continuing_register();
     let (api, editor) = (newest(&register), editor(&register));
     let rows: Vec<_> = (0..5).map(|number| cells(trainee(&api, number))).collect();
     let path = check(&editor, &file(&rows));
     finished(&editor, &path);
-    register.operate(|session| {
-        session
-            .change_role(Actor::operator("o"), 1, UserRole::Viewer)
-            .map(drop)
-    });
+    let change_role = |role| {
+        register
+            .operate(move |session| session.change_role(Actor::operator("o"), 1, role).map(drop));
+    };
+    change_role(UserRole::Viewer);
     editor.send(&format!("{path}/send"), &[]).is(403);
+    send_by_other_server(&register);
+    register.clock.set("2026-10-05T09:00:31Z");
+    wait_until_sent(&register);
     assert_eq!(registered(&register), BTreeMap::new());
+    change_role(UserRole::Editor);
+    let page = finished(&editor, &path);
+    let words = "This upload was stopped, because its user may no longer upload.";
+    assert!(page.text.contains(words), "{}", page.text);
+    assert_eq!(count(&page, "Not sent"), 5);
 }

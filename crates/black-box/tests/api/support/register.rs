@@ -111,6 +111,8 @@ pub(crate) struct Setup {
     pub(crate) audience: Audience,
     /// Whether users can get links by e-mail.
     pub(crate) sends_mail: bool,
+    /// Whether the server searches for uploads that other servers have left.
+    pub(crate) continues_uploads: bool,
     /// What stands between the server and PostgreSQL, if anything does.
     pub(crate) proxy: fn(&Database) -> Option<StatementProxy>,
 }
@@ -128,6 +130,7 @@ impl Default for Setup {
             issuer: None,
             audience: Audience::default(),
             sends_mail: false,
+            continues_uploads: false,
             proxy: |_| None,
         }
     }
@@ -175,6 +178,7 @@ impl Register {
             issuer,
             audience,
             sends_mail,
+            continues_uploads,
             proxy,
         } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
@@ -218,6 +222,10 @@ impl Register {
         let (started, handle) = mpsc::channel();
         let serving = thread::spawn(move || {
             actix_web::rt::System::new().block_on(async move {
+                if continues_uploads {
+                    let (gateway, jobs) = (register.gateway.clone(), register.long_jobs.clone());
+                    settings_pages::start_uploads(gateway, jobs);
+                }
                 let server = server::operations::serve::server(register, listener).unwrap();
                 started.send(server.handle()).unwrap();
                 server.await.unwrap();

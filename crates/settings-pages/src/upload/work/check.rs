@@ -4,20 +4,23 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 
+use domain::{RecordField as _, TraineeField};
 use gateway::parts::rows::{RowOutcome, RowProblem};
 use serde_json::Value;
-use storage::accounts::uploads::{UploadResult, UploadRowKind};
+use storage::accounts::uploads::{RowKey, RowStatus, UploadRow};
 use storage::base::cause::Cause;
+use storage::error::StorageError;
 use storage::records::trainees::{ProviderKeyPage, ProviderKeyPosition};
 use storage::session::Session;
 use trainee_file::{
-    Differences, FieldChange, NestedChange, NoMemory, Row, TraineeRow, at, cell, compare,
+    Differences, FieldChange, NestedChange, NoMemory, TraineeRow, at, cell, compare,
 };
 
+use super::cells::without_groups;
 use super::requests::nested_fields;
-use super::{Work, WorkEnd};
-use crate::upload::opened_file::{OpenedFile, line_of, provider_key_name};
-use crate::upload::row_details::{CellChange, CellProblem, FILE_LINE, RowDetails};
+use super::{RowResult, Work, WorkEnd};
+use crate::upload::content::{CellChange, CellProblem, RowDetails};
+use crate::upload::repair_choices::repair_kind;
 
 /// The trainees of the provider by the keys of the file, and the rows that are about the same
 /// trainee as another row.
@@ -31,24 +34,35 @@ pub(super) struct TraineesByKey {
     repeated: HashMap<i64, i64>,
 }
 
+impl Work {
+    /// Reads the keys of the file, and finds their trainees and the repeated rows.
+    pub(super) async fn find_trainees(&self) -> Result<(), WorkEnd> {
+        let upload = self.upload.clone();
+        let list = move |session: &mut Session<'_>| session.list_upload_keys(&upload);
+        let rows = self.state.store.read::<_, StorageError>(list).await?;
+        let mut trainees = self.trainees.lock().await;
+        let keys = rows.iter().filter_map(|row| row.record_key.clone());
+        trainees.trainees = keys.map(|key| (key, Vec::new())).collect();
+        trainees.update(self).await?;
+        trainees.find_repeated_rows(&rows);
+        Ok(())
+    }
+}
+
 impl TraineesByKey {
     /// Reads the keys of the trainees that were registered or changed since the last call, at first
     /// of all trainees.
     pub(super) async fn update(&mut self, work: &Work) -> Result<(), WorkEnd> {
-        if !work.file.has_provider_keys() {
+        if self.trainees.is_empty() {
             return Ok(());
         }
-        if self.position.is_none() {
-            let rows = work.file.rows_after(FILE_LINE).iter();
-            let keys = rows.filter_map(|row| provider_key(&work.file.trainee_row(row)));
-            self.trainees.extend(keys.map(|key| (key, Vec::new())));
-        }
         loop {
-            let (user, after) = (work.order.user.clone(), self.position);
+            let (user, after) = (work.user, self.position);
             let job = move |session: &mut Session<'_>| -> Result<ProviderKeyPage, WorkEnd> {
-                let signed_in = user.authenticate(session)?;
-                let opened = session.open_to_upload(&signed_in, Cause::new("upload"));
-                Ok(opened.ok_or(WorkEnd::SignedOut)?.provider_keys(after)?)
+                let sender = session.upload_sender(user.uploader, user.upload_id)?;
+                let sender = sender.ok_or(WorkEnd::NotPermitted)?;
+                let mut opened = session.open_to_upload(&sender, Cause::new("upload"));
+                Ok(opened.provider_keys(after)?)
             };
             let page = work.state.store.read(job).await?;
             for one in page.keys {
@@ -67,184 +81,170 @@ impl TraineesByKey {
     }
 
     /// Finds the rows that are about the same trainee as another row.
-    pub(super) fn find_repeated_rows(&mut self, file: &OpenedFile) {
+    fn find_repeated_rows(&mut self, rows: &[RowKey]) {
         let mut first_lines: HashMap<(Option<String>, Option<String>), i64> = HashMap::new();
-        for row in file.rows_after(FILE_LINE) {
-            let (line, read) = (line_of(row), file.trainee_row(row));
-            let trainee = self.find(&read).ok().flatten().map(|id| (Some(id), None));
-            let key = self.new_key(&read).map(|key| (None, Some(key)));
+        for row in rows {
+            let (key, id) = (row.record_key.as_deref(), row.trainee_id.as_deref());
+            let trainee = self.find(key, id).ok().flatten().map(|id| (Some(id), None));
+            let key = key.filter(|key| !self.is_registered(Some(key)));
+            let key = key.map(|key| (None, Some(key.to_owned())));
             for identity in [trainee, key].into_iter().flatten() {
-                let first = *first_lines.entry(identity).or_insert(line);
-                if first != line {
-                    self.repeated.insert(line, first);
-                    self.repeated.entry(first).or_insert(line);
+                let first = *first_lines.entry(identity).or_insert(row.line);
+                if first != row.line {
+                    self.repeated.insert(row.line, first);
+                    self.repeated.entry(first).or_insert(row.line);
                 }
             }
         }
     }
 
-    /// The trainees of the register with the key of a row.
-    fn with_key_of(&self, row: &TraineeRow) -> &[String] {
-        let found = provider_key(row).and_then(|key| self.trainees.get(&key));
+    /// The trainees of the register with a key.
+    fn with_key(&self, key: Option<&str>) -> &[String] {
+        let found = key.and_then(|key| self.trainees.get(key));
         found.map_or(&[], Vec::as_slice)
     }
 
-    /// The key of a row, `None` if it has none or a trainee of the register has it.
-    fn new_key(&self, row: &TraineeRow) -> Option<String> {
-        provider_key(row).filter(|_| self.with_key_of(row).is_empty())
+    /// Whether a trainee of the register has a key.
+    pub(super) fn is_registered(&self, key: Option<&str>) -> bool {
+        !self.with_key(key).is_empty()
     }
 
-    /// Whether a trainee of the register has the key of a row.
-    pub(super) fn is_registered(&self, row: &TraineeRow) -> bool {
-        !self.with_key_of(row).is_empty()
-    }
-
-    /// The trainee that a row is about; `None` for a new one.
-    fn find(&self, row: &TraineeRow) -> Result<Option<String>, CellProblem> {
-        if let Some(id) = &row.trainee_id {
-            return Ok(Some(id.clone()));
+    /// The trainee with an identifier, or else with a key; `None` for a new one.
+    fn find(&self, key: Option<&str>, id: Option<&str>) -> Result<Option<String>, CellProblem> {
+        if let Some(id) = id {
+            return Ok(Some(id.to_owned()));
         }
-        match self.with_key_of(row) {
+        match self.with_key(key) {
             [] => Ok(None),
             [id] => Ok(Some(id.clone())),
             _ => Err(CellProblem {
-                heading: provider_key_name().to_owned(),
+                heading: TraineeField::provider_trainee_id.info().name.to_owned(),
                 words: "is the key of several trainees; add a column trainee_id".to_owned(),
             }),
         }
     }
 
-    /// The trainee that the row at a line is about; `None` for a new one.
-    fn find_once(&self, line: i64, row: &TraineeRow) -> Result<Option<String>, CellProblem> {
-        match self.repeated.get(&line) {
-            None => self.find(row),
-            Some(other) => Err(CellProblem {
-                heading: String::new(),
-                words: format!("Line {other} is about the same trainee; remove one of the rows."),
-            }),
+    /// The trainee that a row is about; `None` for a new one.
+    fn find_once(&self, row: &UploadRow) -> Result<Option<String>, CellProblem> {
+        match self.repeated.get(&row.line) {
+            None => self.find(row.record_key.as_deref(), row.trainee_id.as_deref()),
+            Some(other) => Err(CellProblem::from_words(format!(
+                "Line {other} is about the same trainee; remove one of the rows."
+            ))),
         }
     }
 }
 
-/// The key of a row as the register stores it, with single spaces; `None` if it is blank.
-fn provider_key(row: &TraineeRow) -> Option<String> {
-    let words = row.field(provider_key_name())?.split_whitespace();
-    Some(words.collect::<Vec<_>>().join(" ")).filter(|key| !key.is_empty())
+/// What the check has found of a row.
+#[derive(Default)]
+struct Found {
+    details: RowDetails,
+    problems: Vec<CellProblem>,
 }
 
 /// Checks a row.
-pub(super) async fn check_row(
-    work: &Work,
-    trainees: &TraineesByKey,
-    row: &Row,
-) -> Result<UploadResult, WorkEnd> {
-    let read = work.file.trainee_row(row);
-    let mut details = RowDetails {
-        name: row_name(&read),
-        ..RowDetails::default()
-    };
-    let kind = match trainees.find_once(line_of(row), &read) {
-        Ok(None) => check_registration(work, row, &read, &mut details).await?,
-        Ok(Some(id)) => check_change(work, row, &read, id, &mut details).await?,
+pub(super) async fn check_row(work: &Work, row: UploadRow) -> RowResult {
+    let read = work.trainee_row(&row);
+    let mut found = Found::default();
+    let trainee = work.trainees.lock().await.find_once(&row);
+    let status = match &trainee {
+        Ok(None) => check_registration(work, row.line, &read, &mut found).await?,
+        Ok(Some(id)) => check_change(work, (row.line, id), &read, &mut found).await?,
         Err(problem) => {
-            details.problems.push(problem);
-            UploadRowKind::Refused
+            found.problems.push(problem.clone());
+            RowStatus::Refused
         }
     };
-    let kind = refuse_doubtful_cells(work, row, kind, &mut details);
-    if ![UploadRowKind::Register, UploadRowKind::Change].contains(&kind) {
-        details.requests.clear();
-    }
-    if kind == UploadRowKind::Refused {
-        details.cells.clone_from(&row.cells);
-    }
-    Ok(work.seal(line_of(row), kind, &details)?)
+    let status = refuse_doubtful_cells(work, &row, status, &mut found);
+    let details = match RowStatus::TO_SEND.contains(&status) {
+        true => found.details.to_stored(),
+        false => String::new(),
+    };
+    let row = UploadRow {
+        status,
+        trainee_id: trainee.ok().flatten().or(row.trainee_id),
+        details,
+        ..row
+    };
+    Ok((row, found.problems))
 }
 
 /// Refuses a row with a cell whose value is not certain, unless the row changes nothing. The problem
 /// of the cell replaces the one that the API found.
 fn refuse_doubtful_cells(
     work: &Work,
-    row: &Row,
-    kind: UploadRowKind,
-    details: &mut RowDetails,
-) -> UploadRowKind {
-    let doubtful = work.file.doubtful_cells(row);
-    if doubtful.is_empty() || kind == UploadRowKind::Equal {
-        return kind;
+    row: &UploadRow,
+    status: RowStatus,
+    found: &mut Found,
+) -> RowStatus {
+    let doubts = RowDetails::read(&row.details).doubts;
+    if doubts.is_empty() || status == RowStatus::Equal {
+        return status;
     }
-    let is_explained = |problem: &CellProblem| {
-        let mut headings = doubtful.iter().map(|cell| &cell.heading);
-        headings.any(|heading| *heading == problem.heading)
-    };
-    details.problems.retain(|problem| !is_explained(problem));
-    details.problems.extend_from_slice(doubtful);
-    UploadRowKind::Refused
-}
-
-fn row_name(row: &TraineeRow) -> String {
-    let key = row.field(provider_key_name()).filter(|key| !key.is_empty());
-    key.or(row.trainee_id.as_deref())
-        .unwrap_or_default()
-        .to_owned()
+    for (place, kind) in doubts {
+        let heading = work.content.header.get(place).cloned().unwrap_or_default();
+        found.problems.retain(|problem| problem.heading != heading);
+        let kind = repair_kind(&kind);
+        let words = kind.map_or_else(String::new, |kind| kind.to_string());
+        found.problems.push(CellProblem { heading, words });
+    }
+    RowStatus::Refused
 }
 
 async fn check_registration(
     work: &Work,
-    row: &Row,
+    line: i64,
     read: &TraineeRow,
-    details: &mut RowDetails,
-) -> Result<UploadRowKind, WorkEnd> {
-    let request = work.prepare(row).registration(read);
-    let outcome = work.validate(row, &request).await?;
-    details.warnings.extend_from_slice(&outcome.warnings);
-    details.requests.push(request);
+    found: &mut Found,
+) -> Result<RowStatus, WorkEnd> {
+    let request = work.registration(read);
+    let outcome = work.validate(line, "", &request).await?;
+    found.details.warnings.extend_from_slice(&outcome.warnings);
     for problem in &outcome.problems {
         let column = read.column_name(&problem.field);
-        details.problems.push(cell_problem(work, &column, problem));
+        found.problems.push(cell_problem(work, &column, problem));
     }
     Ok(match outcome.is_accepted() {
-        true => UploadRowKind::Register,
-        false => UploadRowKind::Refused,
+        true => RowStatus::Register,
+        false => RowStatus::Refused,
     })
 }
 
 async fn check_change(
     work: &Work,
-    row: &Row,
+    (line, trainee_id): (i64, &str),
     read: &TraineeRow,
-    trainee_id: String,
-    details: &mut RowDetails,
-) -> Result<UploadRowKind, WorkEnd> {
-    let shown = work
-        .validate(row, &work.prepare(row).show(&trainee_id))
-        .await?;
+    found: &mut Found,
+) -> Result<RowStatus, WorkEnd> {
+    let shown = work.validate(line, trainee_id, &work.show()).await?;
+    for problem in &shown.problems {
+        found.problems.push(cell_problem(work, "", problem));
+    }
     if !shown.is_accepted() {
-        for problem in &shown.problems {
-            details.problems.push(cell_problem(work, "", problem));
-        }
-        return Ok(UploadRowKind::Refused);
+        return Ok(RowStatus::Refused);
     }
     let current = record(work, &shown);
-    let found = differences(read, &current);
-    for problem in &found.problems {
-        details.problems.push(CellProblem {
-            heading: work.file.heading(&problem.column),
+    let differences = differences(read, &current);
+    for problem in &differences.problems {
+        found.problems.push(CellProblem {
+            heading: work.heading(&problem.column),
             words: problem.message.clone(),
         });
     }
-    if details.problems.is_empty() {
-        check_fields(work, row, &trainee_id, (&found, &current), details).await?;
-        check_nested(work, row, &trainee_id, &found, details).await?;
+    if found.problems.is_empty() {
+        let target = (line, trainee_id);
+        check_fields(work, target, (&differences, &current), found).await?;
+        for nested in &differences.nested {
+            check_nested(work, target, nested, found).await?;
+        }
     }
-    details.trainee_id = Some(trainee_id);
-    details.etag = shown.etag;
-    Ok(if !details.problems.is_empty() {
-        UploadRowKind::Refused
-    } else if details.changes.is_empty() {
-        UploadRowKind::Equal
+    found.details.etag = shown.etag;
+    Ok(if !found.problems.is_empty() {
+        RowStatus::Refused
+    } else if found.details.changes.is_empty() {
+        RowStatus::Equal
     } else {
-        UploadRowKind::Change
+        RowStatus::Change
     })
 }
 
@@ -252,68 +252,64 @@ async fn check_change(
 /// is no change.
 async fn check_fields(
     work: &Work,
-    row: &Row,
-    trainee_id: &str,
-    (found, current): (&Differences, &Value),
-    details: &mut RowDetails,
+    (line, trainee_id): (i64, &str),
+    (differences, current): (&Differences, &Value),
+    found: &mut Found,
 ) -> Result<(), WorkEnd> {
-    if found.fields.is_empty() {
+    if differences.fields.is_empty() {
         return Ok(());
     }
-    let request = work.prepare(row).change(trainee_id, &found.fields);
-    let outcome = work.validate(row, &request).await?;
-    details.warnings.extend_from_slice(&outcome.warnings);
-    details.requests.push(request);
+    let request = work.change(&differences.fields);
+    let outcome = work.validate(line, trainee_id, &request).await?;
+    found.details.warnings.extend_from_slice(&outcome.warnings);
+    found.details.requests.push(request);
     for problem in &outcome.problems {
-        details
-            .problems
-            .push(cell_problem(work, &problem.field, problem));
+        let problem = cell_problem(work, &problem.field, problem);
+        found.problems.push(problem);
     }
     let changed = record(work, &outcome);
-    for change in &found.fields {
+    for change in &differences.fields {
         if at(&changed, &change.field) != at(current, &change.field) {
-            details
-                .changes
-                .push(cell_change(work, &change.field, change));
+            let change = cell_change(work, &change.field, change);
+            found.details.changes.push(change);
         }
     }
     Ok(())
 }
 
-/// Checks the nested records to add or change. A value that the register would show as it is now is
-/// no change.
+/// Checks a nested record to add or change. A value that the register would show as it is now is no
+/// change.
 async fn check_nested(
     work: &Work,
-    row: &Row,
-    trainee_id: &str,
-    found: &Differences,
-    details: &mut RowDetails,
+    (line, trainee_id): (i64, &str),
+    nested: &NestedChange,
+    found: &mut Found,
 ) -> Result<(), WorkEnd> {
-    for nested in &found.nested {
-        let prepared = work.prepare(row);
-        let mut request = prepared.nested(trainee_id, nested)?;
-        if let Some(show) = prepared.show_nested(trainee_id, nested)? {
-            let shown = work.validate(row, &show).await?;
-            if !is_as_compared(nested, &record(work, &shown)) {
-                details.problems.push(changed_problem());
-            }
-            request.if_match = shown.etag;
+    let mut request = work.nested(nested)?;
+    if let Some(show) = work.show_nested(nested)? {
+        let shown = work.validate(line, trainee_id, &show).await?;
+        if !is_as_compared(nested, &record(work, &shown)) {
+            found.problems.push(changed_problem());
         }
-        let outcome = work.validate(row, &request).await?;
-        details.warnings.extend_from_slice(&outcome.warnings);
-        details.requests.push(request);
-        let (nested_row, changes) = nested_fields(nested);
-        for problem in &outcome.problems {
-            let column = nested_row.column_name(&problem.field);
-            details.problems.push(cell_problem(work, &column, problem));
-        }
-        let changed = record(work, &outcome);
-        let is_added = matches!(nested, NestedChange::Add(_));
-        for change in &changes {
-            if is_added || cell(at(&changed, &change.field)) != change.shown {
-                let column = nested_row.column_name(&change.field);
-                details.changes.push(cell_change(work, &column, change));
-            }
+        request.if_match = shown.etag;
+    }
+    let outcome = work.validate(line, trainee_id, &request).await?;
+    found.details.warnings.extend_from_slice(&outcome.warnings);
+    found.details.requests.push(request);
+    let (nested_row, changes) = nested_fields(nested);
+    for problem in &outcome.problems {
+        let column = nested_row.column_name(&problem.field);
+        found.problems.push(cell_problem(work, &column, problem));
+    }
+    let changed = record(work, &outcome);
+    let is_added = matches!(nested, NestedChange::Add(_));
+    for change in &changes {
+        if is_added || cell(at(&changed, &change.field)) != change.shown {
+            let column = nested_row.column_name(&change.field);
+            found
+                .details
+                .changes
+                .push(cell_change(work, &column, change));
         }
     }
     Ok(())
@@ -328,12 +324,10 @@ fn is_as_compared(nested: &NestedChange, record: &Value) -> bool {
 
 /// What the person reads of a row whose trainee was changed after it was compared.
 pub(super) fn changed_problem() -> CellProblem {
-    CellProblem {
-        heading: String::new(),
-        words: "The trainee was changed in the register after it was compared with the row. Check \
-                the file again to see the present values."
-            .to_owned(),
-    }
+    CellProblem::from_words(
+        "The trainee was changed in the register after it was compared with the row. Upload the \
+         row again to see the present values.",
+    )
 }
 
 /// The differences between a row and a record.
@@ -343,16 +337,16 @@ fn differences(row: &TraineeRow, current: &Value) -> Differences {
 }
 
 /// The record in a reply; null if there is none.
-fn record(work: &Work, outcome: &RowOutcome) -> Value {
+pub(super) fn record(work: &Work, outcome: &RowOutcome) -> Value {
     let mut body: Value = serde_json::from_slice(&outcome.body).unwrap_or_default();
-    let key = work.envelope().record;
-    body.get_mut(key).map(Value::take).unwrap_or_default()
+    let data = body.get_mut(work.envelope().record).map(Value::take);
+    without_groups(data.unwrap_or_default())
 }
 
 /// A change as the page shows it.
 fn cell_change(work: &Work, column: &str, change: &FieldChange) -> CellChange {
     CellChange {
-        heading: work.file.heading(column),
+        heading: work.heading(column),
         from: change.shown.clone(),
         to: change.cell.clone(),
     }
@@ -363,7 +357,7 @@ pub(super) fn cell_problem(work: &Work, column: &str, problem: &RowProblem) -> C
     // A problem of the whole row has no field.
     let heading = match problem.field.is_empty() {
         true => String::new(),
-        false => work.file.heading(column),
+        false => work.heading(column),
     };
     CellProblem {
         heading,

@@ -2,71 +2,47 @@
 
 use adapter_kit::{Endpoint, Method};
 use serde_json::{Map, Value};
-use trainee_file::{FieldChange, List, NestedChange, NestedRow, Row, TraineeRow, input};
+use trainee_file::{FieldChange, List, NestedChange, NestedRow, TraineeRow, input};
 
+use super::cells::write_body;
 use super::{Work, WorkEnd};
-use crate::upload::row_details::StoredRequest;
-
-/// Makes the requests of a row.
-pub(super) struct Prepared<'a> {
-    work: &'a Work,
-    row: &'a Row,
-}
+use crate::upload::content::StoredRequest;
 
 impl Work {
-    /// Prepares the requests of a row.
-    pub(super) fn prepare<'a>(&'a self, row: &'a Row) -> Prepared<'a> {
-        Prepared { work: self, row }
-    }
-}
-
-impl Prepared<'_> {
-    /// A request with an idempotency key made of the user, the upload, the digest of the file, the
-    /// line, and the part of the row. A second upload of the file has other keys, because records
-    /// that the first one added may be gone.
-    fn request(
+    /// A request about a trainee, or about a nested record of a list.
+    fn stored(
         &self,
         endpoint: Endpoint,
-        trainee_id: &str,
+        list: Option<List>,
         data: Map<String, Value>,
-        part: &str,
+        columns: String,
     ) -> StoredRequest {
-        let upload = &self.work.order.upload;
-        let user = self.work.order.user.uploader.user_id();
-        let (id, digest, line) = (upload.id, &upload.file_digest, self.row.line);
-        StoredRequest {
-            endpoint,
-            trainee_id: trainee_id.to_owned(),
-            nested_id: String::new(),
-            body: match data.is_empty() {
-                true => String::new(),
-                false => serde_json::json!({ self.work.envelope().request: data }).to_string(),
-            },
-            if_match: None,
-            idempotency_key: format!("upload-{user}-{id}-{digest}-{line}{part}"),
-            columns: part.to_owned(),
-        }
+        let newest = self.state.versions.newest().filter(|_| !data.is_empty());
+        let body = newest.map(|newest| {
+            let data = write_body(newest.version, list, data);
+            serde_json::json!({ newest.version.wire.envelope.request: data }).to_string()
+        });
+        StoredRequest::new(endpoint, body.unwrap_or_default(), columns)
     }
 
     /// Registers the trainee.
     pub(super) fn registration(&self, row: &TraineeRow) -> StoredRequest {
-        self.request(Endpoint::CreateTrainee, "", row.body(), "")
+        self.stored(Endpoint::CreateTrainee, None, row.body(), String::new())
     }
 
     /// Shows a trainee.
-    pub(super) fn show(&self, trainee_id: &str) -> StoredRequest {
-        self.request(Endpoint::ShowTrainee, trainee_id, Map::new(), "")
+    pub(super) fn show(&self) -> StoredRequest {
+        StoredRequest::new(Endpoint::ShowTrainee, String::new(), String::new())
     }
 
     /// Changes fields of a trainee.
-    pub(super) fn change(&self, trainee_id: &str, changes: &[FieldChange]) -> StoredRequest {
-        self.request(Endpoint::UpdateTrainee, trainee_id, cells(changes), "")
+    pub(super) fn change(&self, changes: &[FieldChange]) -> StoredRequest {
+        self.stored(Endpoint::UpdateTrainee, None, cells(changes), String::new())
     }
 
     /// Shows the nested record that a change is about; `None` for a record to add.
     pub(super) fn show_nested(
         &self,
-        trainee_id: &str,
         nested: &NestedChange,
     ) -> Result<Option<StoredRequest>, WorkEnd> {
         let NestedChange::Update { row, id, .. } = nested else {
@@ -75,26 +51,23 @@ impl Prepared<'_> {
         let show = endpoint(row.list, Method::Get, true)?;
         Ok(Some(StoredRequest {
             nested_id: id.clone(),
-            ..self.request(show, trainee_id, Map::new(), &row.column_name(""))
+            ..StoredRequest::new(show, String::new(), row.column_name(""))
         }))
     }
 
     /// Adds or changes a nested record.
-    pub(super) fn nested(
-        &self,
-        trainee_id: &str,
-        nested: &NestedChange,
-    ) -> Result<StoredRequest, WorkEnd> {
+    pub(super) fn nested(&self, nested: &NestedChange) -> Result<StoredRequest, WorkEnd> {
         Ok(match nested {
             NestedChange::Add(row) => {
                 let add = endpoint(row.list, Method::Post, false)?;
-                self.request(add, trainee_id, row.body(), &row.column_name(""))
+                self.stored(add, Some(row.list), row.body(), row.column_name(""))
             }
             NestedChange::Update { row, id, changes } => {
                 let update = endpoint(row.list, Method::PutOrPatch, true)?;
+                let columns = row.column_name("");
                 StoredRequest {
                     nested_id: id.clone(),
-                    ..self.request(update, trainee_id, cells(changes), &row.column_name(""))
+                    ..self.stored(update, Some(row.list), cells(changes), columns)
                 }
             }
         })

@@ -1,86 +1,123 @@
-//! Sends the requests of a row that the check has accepted and stored. A row that was sent before is
-//! answered from the replies stored with its idempotency keys.
-
-use std::mem;
+//! Sends a row that the check has accepted. A row that was sent before is answered from the replies
+//! stored with its idempotency keys.
 
 use gateway::parts::rows::was_sent;
-use storage::accounts::uploads::{UploadResult, UploadRowKind, UploadStage};
-use trainee_file::{Row, TraineeRow};
+use storage::accounts::uploads::{RowStatus, UploadRow};
+use trainee_file::{TRAINEE_ID, TraineeRow, at};
 
-use super::check::{cell_problem, changed_problem};
-use super::{Work, WorkEnd};
-use crate::upload::row_details::{RowDetails, StoredRequest, read_result};
+use super::check::{cell_problem, changed_problem, record};
+use super::{RowResult, Work, WorkEnd};
+use crate::upload::content::{CellProblem, RowDetails, StoredRequest};
 
-/// Sends the row of a result of the check.
-pub(super) async fn send_row(work: &Work, checked: &UploadResult) -> Result<UploadResult, WorkEnd> {
-    let place = (work.order.upload.id, UploadStage::Check);
-    let mut details: RowDetails =
-        read_result(&work.order.key, place, checked).ok_or(WorkEnd::Unreadable)?;
-    let requests = mem::take(&mut details.requests);
-    let row = work.file.row_at(checked.line).ok_or(WorkEnd::LeaseLost)?;
-    let read = work.file.trainee_row(row);
-    let kind = match (checked.kind, requests.as_slice()) {
-        (UploadRowKind::Register, [request])
-            if is_registered(work, row, &read, request).await? =>
-        {
-            UploadRowKind::ChangedMeanwhile
-        }
-        (UploadRowKind::Register, [_]) | (UploadRowKind::Change, [_, ..]) => {
-            let refused = send_requests(work, (row, &read), &requests, &mut details).await?;
-            refused.unwrap_or(checked.kind)
-        }
-        _ => return Err(WorkEnd::Unreadable),
+/// What has become of the requests of a row.
+struct Sent {
+    status: RowStatus,
+    trainee_id: Option<String>,
+    problems: Vec<CellProblem>,
+}
+
+/// Sends a row.
+pub(super) async fn send_row(work: &Work, row: UploadRow) -> RowResult {
+    let details = RowDetails::read(&row.details);
+    let read = work.trainee_row(&row);
+    let sent = match (row.status, &row.trainee_id) {
+        (RowStatus::Register, _) => register(work, &row, &read).await?,
+        (_, Some(trainee_id)) => change(work, &row, &read, trainee_id, details).await?,
+        (_, None) => return Err(WorkEnd::Unreadable),
     };
-    if kind == UploadRowKind::ChangedMeanwhile {
-        details.problems.push(changed_problem());
+    let is_failed = RowStatus::FAILED.contains(&sent.status);
+    let row = UploadRow {
+        status: sent.status,
+        trainee_id: sent.trainee_id.or(row.trainee_id),
+        // The content of a row is kept until it was sent.
+        cells: if is_failed { row.cells } else { String::new() },
+        details: String::new(),
+        ..row
+    };
+    Ok((row, sent.problems))
+}
+
+async fn register(work: &Work, row: &UploadRow, read: &TraineeRow) -> Result<Sent, WorkEnd> {
+    let stored = work.registration(read);
+    let request = work.request(row.line, "", &stored)?;
+    if is_registered(work, row).await? && !was_sent(&work.state, work.user, request.clone()).await?
+    {
+        return Ok(changed_meanwhile());
     }
-    if !details.problems.is_empty() {
-        details.cells.clone_from(&row.cells);
-    }
-    Ok(work.seal(checked.line, kind, &details)?)
+    let outcome = work.run(request).await?;
+    let column = |field: &str| read.column_name(field);
+    let problems = outcome.problems.iter();
+    Ok(Sent {
+        status: match outcome.is_accepted() {
+            true => RowStatus::Registered,
+            false => RowStatus::RefusedWhenSent,
+        },
+        trainee_id: at(&record(work, &outcome), TRAINEE_ID)
+            .as_str()
+            .map(str::to_owned),
+        problems: problems
+            .map(|problem| cell_problem(work, &column(&problem.field), problem))
+            .collect(),
+    })
 }
 
 /// Whether another client has registered a trainee with the key of the row after the check.
-async fn is_registered(
-    work: &Work,
-    row: &Row,
-    read: &TraineeRow,
-    registration: &StoredRequest,
-) -> Result<bool, WorkEnd> {
+async fn is_registered(work: &Work, row: &UploadRow) -> Result<bool, WorkEnd> {
     let mut trainees = work.trainees.lock().await;
     trainees.update(work).await?;
-    if !trainees.is_registered(read) {
-        return Ok(false);
-    }
-    let request = work.request(row, registration);
-    Ok(!was_sent(&work.state, &work.order.user, request).await?)
+    Ok(trainees.is_registered(row.record_key.as_deref()))
 }
 
-/// Sends the requests of a row in order. Returns the kind of the result if one is refused.
-async fn send_requests(
+/// Sends the requests of a row in order, until one is refused.
+async fn change(
     work: &Work,
-    (row, read): (&Row, &TraineeRow),
-    requests: &[StoredRequest],
-    details: &mut RowDetails,
-) -> Result<Option<UploadRowKind>, WorkEnd> {
+    row: &UploadRow,
+    read: &TraineeRow,
+    trainee_id: &str,
+    details: RowDetails,
+) -> Result<Sent, WorkEnd> {
+    if details.requests.is_empty() {
+        return Err(WorkEnd::Unreadable);
+    }
     // The first request depends on the trainee as checked, the second on the trainee as changed.
-    let mut trainee_etag = details.etag.clone();
-    for stored in requests {
-        let mut request = work.request(row, stored);
+    let mut trainee_etag = details.etag;
+    for stored in &details.requests {
+        let mut request = work.request(row.line, trainee_id, stored)?;
         request.if_match = request.if_match.or(trainee_etag);
         let outcome = work.run(request).await?;
         if outcome.is_changed_meanwhile() {
-            return Ok(Some(UploadRowKind::ChangedMeanwhile));
-        }
-        for problem in &outcome.problems {
-            let column = read.column_name(&format!("{}{}", stored.columns, problem.field));
-            details.problems.push(cell_problem(work, &column, problem));
+            return Ok(changed_meanwhile());
         }
         if !outcome.is_accepted() {
-            return Ok(Some(UploadRowKind::Refused));
+            let column = |field: &str| column_of(read, stored, field);
+            let problems = outcome.problems.iter();
+            return Ok(Sent {
+                status: RowStatus::RefusedWhenSent,
+                trainee_id: None,
+                problems: problems
+                    .map(|problem| cell_problem(work, &column(&problem.field), problem))
+                    .collect(),
+            });
         }
         // The reply to a nested record has the tag of that record.
         trainee_etag = outcome.etag.filter(|_| stored.columns.is_empty());
     }
-    Ok(None)
+    Ok(Sent {
+        status: RowStatus::Changed,
+        trainee_id: None,
+        problems: Vec::new(),
+    })
+}
+
+/// The name of the column of a field in a request.
+fn column_of(read: &TraineeRow, stored: &StoredRequest, field: &str) -> String {
+    read.column_name(&format!("{}{field}", stored.columns))
+}
+
+fn changed_meanwhile() -> Sent {
+    Sent {
+        status: RowStatus::ChangedMeanwhile,
+        trainee_id: None,
+        problems: vec![changed_problem()],
+    }
 }

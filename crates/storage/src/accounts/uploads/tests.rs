@@ -1,24 +1,17 @@
 //! Tests of uploads, on the database of the run.
 
-use std::time::Duration;
-
+use chrono::TimeDelta;
+use database::catalog;
 use diesel::connection::SimpleConnection as _;
 
 use super::*;
 use crate::accounts::users::{Actor, NewInvitation, Origin, Secret, SecretDigest};
-use crate::base::cause::Cause;
 use crate::maintenance::backup::back_up;
-use crate::maintenance::copy::tables::SHORT_LIVED;
+use crate::maintenance::copy::tables::OF_UPLOADS;
 use crate::records::erasure::ErasureOrder;
 use crate::testing::{Register, UKPRN};
-use database::catalog;
 
 const COMMAND: Actor<'static> = Actor::operator("operator");
-const FILE: NewUpload<'static> = NewUpload {
-    file_digest: "d",
-    rows: 3,
-    columns: "c",
-};
 
 /// A user of the provider who has just signed in.
 fn user(register: &Register, email: &'static str, role: UserRole) -> SignedIn {
@@ -43,13 +36,26 @@ fn editor(register: &Register) -> Uploader {
     editor.uploader().unwrap()
 }
 
+fn row(line: i64, status: RowStatus, key: &str) -> UploadRow {
+    UploadRow {
+        line,
+        status,
+        record_key: Some(key.to_owned()),
+        trainee_id: None,
+        cells: format!("plain-content {line}"),
+        details: "{}".to_owned(),
+    }
+}
+
+fn rows() -> Vec<UploadRow> {
+    [2, 3, 5]
+        .map(|line| row(line, RowStatus::Waiting, &format!("k{line}")))
+        .to_vec()
+}
+
 fn add(register: &Register, by: Uploader) -> i64 {
     register
-        .write(move |session| {
-            let id = session.add_upload(by, FILE)?;
-            session.add_upload_part(id, 0, "sealed-content")?;
-            Ok(id)
-        })
+        .write(move |session| session.add_upload(by, "content", &rows()))
         .unwrap()
 }
 
@@ -59,47 +65,71 @@ fn find(register: &Register, by: Uploader, id: i64) -> Option<UploadRecord> {
         .unwrap()
 }
 
-fn check(register: &Register, by: Uploader, id: i64) -> UploadLease {
+/// Moves an upload to a working state, and takes its lease.
+fn begin(register: &Register, (by, id): (Uploader, i64), to: UploadState) -> UploadLease {
     register
         .write(move |session| {
-            assert!(session.begin_upload_check(by, id, "r")?);
-            Ok(session.take_upload_lease(by, id)?.unwrap())
+            let states = UploadState::ALL;
+            assert!(session.begin_upload_work((by, id), &states, to, "content")?);
+            let (upload, lease) = session.take_upload_lease()?.unwrap();
+            assert_eq!((upload.id, upload.state), (id, to));
+            Ok(lease)
         })
         .unwrap()
 }
 
-fn result(line: i64, kind: UploadRowKind) -> UploadResult {
-    UploadResult {
-        line,
-        kind,
-        content: format!("sealed {line}"),
-    }
+fn take(register: &Register) -> Option<UploadLease> {
+    let taken = register.write(|session| session.take_upload_lease());
+    taken.unwrap().map(|(_, lease)| lease)
 }
 
-fn store_results(
-    register: &Register,
-    lease: &UploadLease,
-    lines: &'static [(i64, UploadRowKind)],
-) -> Option<UploadLease> {
+fn store(register: &Register, lease: &UploadLease, rows: Vec<UploadRow>) -> Option<UploadLease> {
     let lease = lease.clone();
     register
         .write(move |session| {
-            let results: Vec<_> = lines
+            let problems = rows
                 .iter()
-                .map(|(line, kind)| result(*line, *kind))
+                .filter(|row| RowStatus::FAILED.contains(&row.status));
+            let problems: Vec<_> = problems
+                .map(|row| UploadProblem {
+                    line: row.line,
+                    heading: "email".to_owned(),
+                    words: "is plain-content".to_owned(),
+                })
                 .collect();
-            session.add_upload_results(&lease, &results)
+            session.store_upload_rows(&lease, &rows, &problems)
         })
         .unwrap()
 }
 
-/// The numbers of rows in the tables of uploads.
+fn finish(register: &Register, lease: UploadLease, to: UploadState) -> bool {
+    register
+        .write(move |session| session.finish_upload_work(&lease, to, None))
+        .unwrap()
+}
+
+/// The numbers of rows in the tables of chosen names, uploads, rows and problems.
 fn rows_left(register: &Register) -> Vec<i64> {
     let mut connection = register.second_connection();
-    let counts = SHORT_LIVED
+    let counts = OF_UPLOADS
         .iter()
         .map(|table| catalog::count(&mut connection, table).unwrap());
     counts.collect()
+}
+
+/// All statuses of the tested rows.
+const ALL: [RowStatus; 5] = [
+    RowStatus::Waiting,
+    RowStatus::Registered,
+    RowStatus::Refused,
+    RowStatus::RefusedWhenSent,
+    RowStatus::Equal,
+];
+
+fn all_rows(register: &Register, upload: UploadRecord) -> Vec<UploadRow> {
+    register
+        .read(move |session| session.list_upload_rows(&upload, RowFilter::Statuses(&ALL), 0, 100))
+        .unwrap()
 }
 
 #[test]
@@ -139,47 +169,43 @@ fn editor_made_admin_by_former_release_is_admin() {
 }
 
 #[test]
-fn upload_is_found_by_its_user_only() {
+fn upload_is_found_and_changed_by_its_user_only() {
     let register = Register::with_provider();
     let by = editor(&register);
     let other = user(&register, "b@example.com", UserRole::Admin)
         .uploader()
         .unwrap();
     let id = add(&register, by);
-    let part = |by, part| {
-        register
-            .read(move |session| session.upload_part(by, id, part))
-            .unwrap()
-    };
-    assert_eq!(part(by, 0).as_deref(), Some("sealed-content"));
-    assert_eq!(part(by, 1), None);
-    assert_eq!(part(other, 0), None);
+    let upload = find(&register, by, id).unwrap();
     assert_eq!(
-        find(&register, by, id).unwrap().state,
-        UploadState::Received
+        (upload.state, upload.content.as_str(), upload.rows),
+        (UploadState::Received, "content", 3)
     );
+    assert_eq!(all_rows(&register, upload), rows());
     assert_eq!(find(&register, other, id), None);
     register
         .write(move |session| {
-            assert!(!session.assign_upload_columns(other, id, "x")?);
-            assert!(!session.begin_upload_check(other, id, "")?);
+            let (from, to) = ([UploadState::Received], UploadState::Preparing);
+            assert!(!session.begin_upload_work((other, id), &from, to, "")?);
             assert!(!session.delete_upload(other, id)?);
-            assert!(session.assign_upload_columns(by, id, "x")?);
+            assert!(session.begin_upload_work((by, id), &from, to, "other")?);
+            assert!(!session.begin_upload_work((by, id), &from, to, "")?);
             assert!(session.delete_upload(by, id)?);
             Ok(())
         })
         .unwrap();
-    assert_eq!(rows_left(&register), [0, 0, 0]);
+    assert_eq!(rows_left(&register), [0, 0, 0, 0]);
 }
 
 #[test]
-fn user_has_limited_number_of_uploads() {
+fn user_has_limited_number_of_unsent_uploads() {
     let register = Register::with_provider();
     let by = editor(&register);
-    for _ in 0..MAX_UPLOADS {
+    for _ in 1..MAX_UPLOADS {
         add(&register, by);
     }
-    let refused = register.write(move |session| session.add_upload(by, FILE));
+    let id = add(&register, by);
+    let refused = register.write(move |session| session.add_upload(by, "", &[]));
     assert!(
         matches!(
             &refused,
@@ -187,44 +213,45 @@ fn user_has_limited_number_of_uploads() {
         ),
         "{refused:?}"
     );
+    let lease = begin(&register, (by, id), UploadState::Sending);
+    assert!(finish(&register, lease, UploadState::Sent));
+    add(&register, by);
 }
 
 #[test]
-fn results_are_counted_and_listed_by_line() {
+fn results_are_counted_and_listed_by_status_and_problem() {
     let register = Register::with_provider();
     let by = editor(&register);
     let id = add(&register, by);
-    let lease = check(&register, by, id);
-    let rows = &[(2, UploadRowKind::Register), (4, UploadRowKind::Refused)];
-    let lease = store_results(&register, &lease, rows).unwrap();
-    let lease = store_results(&register, &lease, &[(6, UploadRowKind::Register)]).unwrap();
+    let lease = begin(&register, (by, id), UploadState::Checking);
+    let results = vec![
+        row(2, RowStatus::Register, "k2"),
+        row(3, RowStatus::Refused, "k3"),
+        row(5, RowStatus::Refused, "k5"),
+    ];
+    let lease = store(&register, &lease, results).unwrap();
+    assert!(finish(&register, lease, UploadState::Checked));
+    let upload = find(&register, by, id).unwrap();
     register
-        .write(move |session| {
-            assert_eq!(session.last_upload_line(id, UploadStage::Check)?, 6);
-            assert!(session.finish_upload_work(&lease)?);
-            let counts = session.count_upload_results(by, id)?;
-            let counts: Vec<_> = counts
-                .iter()
-                .map(|count| (count.kind, count.rows))
-                .collect();
-            let expected = [(UploadRowKind::Refused, 1), (UploadRowKind::Register, 2)];
-            assert_eq!(counts, expected);
-            let list = |session: &mut Session<'_>, kind, after| {
-                let listed =
-                    session.list_upload_results(by, id, UploadStage::Check, kind, after, 2)?;
-                Ok::<_, StorageError>(listed.iter().map(|result| result.line).collect::<Vec<_>>())
-            };
-            assert_eq!(list(session, None, 0)?, [2, 4]);
-            assert_eq!(list(session, None, 4)?, [6]);
-            assert_eq!(list(session, Some(UploadRowKind::Register), 0)?, [2, 6]);
-            assert_eq!(
-                session.find_upload(by, id)?.unwrap().state,
-                UploadState::Checked
-            );
-            // Other columns make the results invalid.
-            assert!(session.assign_upload_columns(by, id, "x")?);
-            assert_eq!(session.count_upload_results(by, id)?, []);
-            Ok(())
+        .read(move |session| {
+            let mut counts = session.count_upload_rows(&upload)?;
+            counts.sort_by_key(|(status, _)| status.name());
+            assert_eq!(counts, [(RowStatus::Refused, 2), (RowStatus::Register, 1)]);
+            let problems = session.count_upload_problems(&upload, 10)?;
+            assert_eq!((problems.len(), problems[0].rows), (1, 2));
+            for filter in [
+                RowFilter::Statuses(&[RowStatus::Refused]),
+                RowFilter::Problem(problems[0].id),
+            ] {
+                let mut list = |after| {
+                    let rows = session.list_upload_rows(&upload, filter, after, 1)?;
+                    Ok::<_, StorageError>(rows.first().map(|row| row.line))
+                };
+                let lines = (list(0)?, list(3)?, list(5)?);
+                assert_eq!(lines, (Some(3), Some(5), None));
+            }
+            assert_eq!(session.list_upload_problems(&upload, 3, 3)?.len(), 1);
+            Ok::<_, StorageError>(())
         })
         .unwrap();
 }
@@ -234,99 +261,125 @@ fn lease_moves_to_other_server_after_its_end() {
     let register = Register::with_provider();
     let by = editor(&register);
     let id = add(&register, by);
-    let first = check(&register, by, id);
-    let take = || {
-        register
-            .write(move |session| session.take_upload_lease(by, id))
-            .unwrap()
-    };
-    assert_eq!(take(), None);
+    let first = begin(&register, (by, id), UploadState::Checking);
+    assert_eq!(take(&register), None);
     register.clock.advance(TimeDelta::seconds(30));
-    let second = take().unwrap();
-    let row = &[(2, UploadRowKind::Equal)];
-    assert_eq!(store_results(&register, &first, row), None);
-    let finished = register.write(move |session| session.finish_upload_work(&first));
-    assert!(!finished.unwrap());
-    let second = store_results(&register, &second, row).unwrap();
-    register
-        .write(move |session| {
-            assert!(session.finish_upload_work(&second)?);
-            assert!(session.begin_upload_sending(by, id)?);
-            assert!(!session.begin_upload_sending(by, id)?);
-            assert!(!session.assign_upload_columns(by, id, "x")?);
-            assert!(session.take_upload_lease(by, id)?.is_some());
-            assert!(!session.delete_upload(by, id)?);
-            Ok(())
-        })
-        .unwrap();
+    let second = take(&register).unwrap();
+    let result = vec![row(2, RowStatus::Equal, "k2")];
+    assert_eq!(store(&register, &first, result.clone()), None);
+    assert!(!finish(&register, first, UploadState::Checked));
+    let second = store(&register, &second, result).unwrap();
+    assert!(finish(&register, second, UploadState::Checked));
+    assert_eq!(take(&register), None);
 }
 
 #[test]
-fn delayed_upload_has_no_lease_until_pause_is_over() {
+fn sender_of_upload_must_still_be_allowed_to_upload() {
     let register = Register::with_provider();
     let by = editor(&register);
     let id = add(&register, by);
-    let lease = check(&register, by, id);
-    let pause = Duration::from_secs(60);
-    let delayed = register.write(move |session| session.delay_upload_work(&lease, pause));
-    delayed.unwrap();
-    let take = || {
-        register
-            .write(move |session| session.take_upload_lease(by, id))
-            .unwrap()
+    let is_allowed = || {
+        let sender = register.read(move |session| session.upload_sender(by, id));
+        sender.unwrap().is_some()
     };
-    register.clock.advance(TimeDelta::seconds(59));
-    assert_eq!(take(), None);
-    register.clock.advance(TimeDelta::seconds(1));
-    assert!(take().is_some());
+    assert!(!is_allowed());
+    begin(&register, (by, id), UploadState::Sending);
+    assert!(is_allowed());
+    for (role, allowed) in [
+        (UserRole::Viewer, false),
+        (UserRole::Admin, true),
+        (UserRole::Editor, true),
+    ] {
+        let change = move |session: &mut Session<'_>| {
+            session.change_role(COMMAND, by.user_id, role).map(drop)
+        };
+        register.write(change).unwrap();
+        assert_eq!(is_allowed(), allowed, "{role:?}");
+    }
+    register
+        .write(move |session| session.remove_user(COMMAND, by.user_id))
+        .unwrap();
+    assert!(!is_allowed());
 }
 
 #[test]
-fn upload_is_removed_an_hour_after_its_work() {
+fn sent_upload_leaves_report_for_thirty_days() {
     let register = Register::with_provider();
     let by = editor(&register);
     let id = add(&register, by);
+    let lease = begin(&register, (by, id), UploadState::Sending);
+    let results = vec![
+        row(2, RowStatus::Registered, "k2"),
+        row(3, RowStatus::RefusedWhenSent, "k3"),
+    ];
+    let lease = store(&register, &lease, results).unwrap();
+    assert!(finish(&register, lease, UploadState::Sent));
     let remove = || {
         register
-            .write(|session| session.remove_old_uploads(100))
+            .write(|session| session.remove_old_uploads())
             .unwrap()
     };
-    register.clock.advance(TimeDelta::minutes(50));
-    let lease = check(&register, by, id);
-    register.clock.advance(TimeDelta::minutes(50));
-    let lease = store_results(&register, &lease, &[(2, UploadRowKind::Equal)]).unwrap();
-    register
-        .write(move |session| session.finish_upload_work(&lease))
-        .unwrap();
-    register.clock.advance(TimeDelta::minutes(59));
+    let cells = || {
+        let mut upload = find(&register, by, id);
+        let upload = upload.take().unwrap_or(UploadRecord {
+            id,
+            by,
+            state: UploadState::Sent,
+            rows: 3,
+            content: String::new(),
+            created_at: DateTime::UNIX_EPOCH,
+        });
+        let rows = all_rows(&register, upload);
+        rows.into_iter().map(|row| row.cells).collect::<Vec<_>>()
+    };
+    // The row that is refused can be corrected for a day.
+    assert_eq!(cells(), ["", "plain-content 3", ""]);
+    let deleted = register.write(move |session| session.delete_upload(by, id));
+    assert!(!deleted.unwrap());
+    register.clock.advance(TimeDelta::hours(22));
     assert_eq!(remove(), 0);
-    register.clock.advance(TimeDelta::minutes(1));
+    register.clock.advance(TimeDelta::hours(1));
+    assert_eq!((remove(), remove()), (1, 0));
+    assert_eq!(find(&register, by, id), None);
+    assert_eq!(cells(), ["", "", ""]);
+    assert_eq!(rows_left(&register), [0, 0, 3, 1]);
+    register.clock.advance(TimeDelta::days(29));
+    assert_eq!(remove(), 0);
+    register.clock.advance(TimeDelta::hours(1));
     assert_eq!(remove(), 1);
-    assert_eq!(rows_left(&register), [0, 0, 0]);
+    assert_eq!(rows_left(&register), [0, 0, 0, 0]);
 }
 
 #[test]
-fn result_puts_off_removal_of_upload() {
+fn upload_that_is_not_sent_within_a_day_is_stopped() {
     let register = Register::with_provider();
     let by = editor(&register);
-    let id = add(&register, by);
-    let lease = check(&register, by, id);
-    register.clock.advance(TimeDelta::minutes(59));
-    store_results(&register, &lease, &[(2, UploadRowKind::Equal)]).unwrap();
-    register.clock.advance(TimeDelta::minutes(59));
-    let is_over = || register.read(|session| session.has_old_upload()).unwrap();
-    assert!(!is_over() && find(&register, by, id).is_some());
-    register.clock.advance(TimeDelta::minutes(1));
-    assert!(is_over() && find(&register, by, id).is_none());
+    let (unsent, sending) = (add(&register, by), add(&register, by));
+    let lease = begin(&register, (by, sending), UploadState::Sending);
+    register.clock.advance(TimeDelta::hours(23));
+    let removed = register.write(|session| session.remove_old_uploads());
+    assert_eq!(removed.unwrap(), 2);
+    assert_eq!(find(&register, by, unsent), None);
+    assert_eq!(store(&register, &lease, Vec::new()), None);
+    assert_eq!(rows_left(&register), [0, 0, 3, 1]);
 }
 
 #[test]
-fn uploads_end_with_access_of_user_or_erasure() {
+fn erasure_stops_uploads_and_removes_lines_of_person() {
     let register = Register::with_provider();
     register.add_trainee("t1");
     let by = editor(&register);
-    let id = add(&register, by);
-    let lease = check(&register, by, id);
+    let sent = add(&register, by);
+    let lease = begin(&register, (by, sent), UploadState::Sending);
+    let person = UploadRow {
+        trainee_id: Some("t1".to_owned()),
+        ..row(3, RowStatus::Registered, "k3")
+    };
+    let lease = store(&register, &lease, vec![person]).unwrap();
+    assert!(finish(&register, lease, UploadState::Sent));
+    let running = add(&register, by);
+    let lease = begin(&register, (by, running), UploadState::Sending);
+    let waiting = add(&register, by);
     register
         .write(|session| {
             let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
@@ -339,18 +392,22 @@ fn uploads_end_with_access_of_user_or_erasure() {
             provider.erase_trainee("t1", &stored, &order)
         })
         .unwrap();
-    assert_eq!(rows_left(&register), [0, 0, 0]);
-    // The job that has read the file must stop.
-    assert_eq!(
-        store_results(&register, &lease, &[(2, UploadRowKind::Register)]),
-        None
-    );
-
-    add(&register, by);
-    register
-        .write(move |session| session.remove_user(COMMAND, by.user_id))
-        .unwrap();
-    assert_eq!(rows_left(&register), [0, 0, 0]);
+    // The job that has read rows must stop.
+    assert_eq!(store(&register, &lease, Vec::new()), None);
+    let sender = register.read(move |session| session.upload_sender(by, running));
+    assert!(sender.unwrap().is_none());
+    for (id, state, lines) in [
+        (sent, UploadState::Sent, vec![2, 5]),
+        (running, UploadState::StoppedByErasure, vec![2, 3, 5]),
+        (waiting, UploadState::StoppedByErasure, vec![2, 3, 5]),
+    ] {
+        let upload = find(&register, by, id).unwrap();
+        assert_eq!((upload.state, upload.content.as_str()), (state, ""));
+        let rows = all_rows(&register, upload);
+        assert!(rows.iter().all(|row| row.cells.is_empty()));
+        let found: Vec<_> = rows.iter().map(|row| row.line).collect();
+        assert_eq!(found, lines);
+    }
 }
 
 #[test]
@@ -359,14 +416,13 @@ fn backup_contains_no_part_of_upload() {
     register.add_provider();
     let by = editor(&register);
     let id = add(&register, by);
-    let lease = check(&register, by, id);
-    store_results(&register, &lease, &[(2, UploadRowKind::Refused)]).unwrap();
+    let lease = begin(&register, (by, id), UploadState::Checking);
+    store(&register, &lease, vec![row(2, RowStatus::Refused, "k2")]);
     let folder = tempfile::tempdir().unwrap();
     let backup = folder.path().join("backup.db");
     back_up(register.url(), &backup, false, None).unwrap();
     let bytes = std::fs::read(&backup).unwrap();
-    for sealed in [&b"sealed-content"[..], b"sealed 2"] {
-        assert!(!bytes.windows(sealed.len()).any(|window| window == sealed));
-    }
-    assert_eq!(rows_left(&register), [1, 1, 1]);
+    let content = &b"plain-content"[..];
+    assert!(!bytes.windows(content.len()).any(|window| window == content));
+    assert_eq!(rows_left(&register), [0, 1, 3, 1]);
 }

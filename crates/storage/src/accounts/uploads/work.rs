@@ -1,14 +1,12 @@
-//! Checking and sending the rows of an upload: one server at a time, under a lease.
-
-use std::time::Duration;
+//! Work on the rows of an upload: one server at a time, under a lease.
 
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 
-use super::results::UploadResult;
-use super::{UPLOAD_KEPT, UploadStage, UploadState, Uploader, is_idle, is_owned};
+use super::rows::{RowStatus, UploadProblem, UploadRow};
+use super::{StoredUpload, UploadRecord, UploadState, Uploader, is_owned, names, record};
 use crate::error::StorageError;
-use crate::schema::{upload_results, uploads};
+use crate::schema::{upload_rows, uploads};
 use crate::session::Session;
 
 /// How long a server has the rows of an upload after it last stored results.
@@ -18,172 +16,171 @@ const LEASED_FOR: TimeDelta = TimeDelta::seconds(30);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadLease {
     /// The number of the upload.
-    pub id: i64,
-    /// What is done with the rows.
-    pub stage: UploadStage,
+    id: i64,
     until: NaiveDateTime,
 }
 
+/// Whether no server has the lease of an upload.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn is_idle(now: NaiveDateTime) -> _ {
+    uploads::worked_until
+        .is_null()
+        .or(uploads::worked_until.assume_not_null().le(now))
+}
+
 impl Session<'_> {
-    /// Begins to check the rows, and removes the results of an earlier check. Returns `false` if
-    /// the user has no such upload, or if its rows are worked on or sent.
+    /// Moves an upload of the user from one of the states `from` to the working state `to`, and
+    /// replaces its content. Returns `false` if the user has no such upload, or if it is in another
+    /// state.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn begin_upload_check(
+    pub fn begin_upload_work(
         &mut self,
-        by: Uploader,
-        id: i64,
-        repairs: &str,
-    ) -> Result<bool, StorageError> {
-        let from = [UploadState::Received, UploadState::Checked];
-        let begun = self.begin_work(by, id, &from, UploadStage::Check)?;
-        if begun {
-            diesel::update(uploads::table.find(id))
-                .set(uploads::repairs.eq(repairs))
-                .execute(self.connection)?;
-            diesel::delete(upload_results::table.filter(upload_results::upload_id.eq(id)))
-                .execute(self.connection)?;
-        }
-        Ok(begun)
-    }
-
-    /// Begins to send the rows of a checked upload. Returns `false` if the user has no such
-    /// upload, or if it is in another state.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn begin_upload_sending(&mut self, by: Uploader, id: i64) -> Result<bool, StorageError> {
-        self.begin_work(by, id, &[UploadState::Checked], UploadStage::Send)
-    }
-
-    /// Moves an upload from one of the states `from` to the working state of `stage`. Returns
-    /// `false` if the user has no such upload, or if it is in another state.
-    fn begin_work(
-        &mut self,
-        by: Uploader,
-        id: i64,
+        (by, id): (Uploader, i64),
         from: &[UploadState],
-        stage: UploadStage,
+        to: UploadState,
+        content: &str,
     ) -> Result<bool, StorageError> {
-        let now = self.now();
-        let from: Vec<_> = from.iter().map(|state| state.name()).collect();
+        let sent_at = (to == UploadState::Sending).then(|| self.now().naive_utc());
         let begun = diesel::update(uploads::table.find(id))
             .filter(is_owned(by))
-            .filter(uploads::state.eq_any(from))
+            .filter(uploads::state.eq_any(names(from)))
             .set((
-                uploads::state.eq(stage.working().name()),
-                uploads::delete_at.eq((now + UPLOAD_KEPT).naive_utc()),
+                uploads::state.eq(to.name()),
+                uploads::content.eq(content),
+                uploads::sent_at.eq(sent_at),
                 uploads::worked_until.eq(None::<NaiveDateTime>),
             ))
             .execute(self.connection)?;
         Ok(begun > 0)
     }
 
-    /// Takes the lease of an upload whose rows are checked or sent. Returns `None` if the user has
-    /// no such upload, if there is no work, or if a server has the lease.
+    /// Whether there is an upload whose rows wait for a server.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn has_upload_work(&mut self) -> Result<bool, StorageError> {
+        Ok(self.find_upload_work()?.is_some())
+    }
+
+    /// The upload that has waited longest for a server.
+    fn find_upload_work(&mut self) -> Result<Option<StoredUpload>, StorageError> {
+        let now = self.now().naive_utc();
+        Ok(uploads::table
+            .filter(uploads::state.eq_any(names(&UploadState::WORKING)))
+            .filter(is_idle(now))
+            .order(uploads::id)
+            .select(StoredUpload::as_select())
+            .first(self.connection)
+            .optional()?)
+    }
+
+    /// Takes the lease of an upload whose rows wait for a server. Returns `None` if there is none.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn take_upload_lease(
         &mut self,
-        by: Uploader,
-        id: i64,
-    ) -> Result<Option<UploadLease>, StorageError> {
-        let Some(found) = self.find_upload(by, id)? else {
+    ) -> Result<Option<(UploadRecord, UploadLease)>, StorageError> {
+        let Some(found) = self.find_upload_work()? else {
             return Ok(None);
-        };
-        let stage = match found.state {
-            UploadState::Checking => UploadStage::Check,
-            UploadState::Sending => UploadStage::Send,
-            UploadState::Received | UploadState::Checked | UploadState::Sent => return Ok(None),
         };
         let now = self.now();
-        if found.worked_until.is_some_and(|until| until > now) {
-            return Ok(None);
-        }
         let until = (now + LEASED_FOR).naive_utc();
         // Checked again: another server may take the lease at the same time.
-        let taken = diesel::update(uploads::table.find(id))
-            .filter(uploads::state.eq(stage.working().name()))
+        let taken = diesel::update(uploads::table.find(found.id))
+            .filter(uploads::state.eq(&found.state))
             .filter(is_idle(now.naive_utc()))
             .set(uploads::worked_until.eq(until))
             .execute(self.connection)?;
-        Ok((taken > 0).then_some(UploadLease { id, stage, until }))
+        let lease = UploadLease {
+            id: found.id,
+            until,
+        };
+        let taken = (taken > 0).then_some(found);
+        Ok(taken.map(record).transpose()?.map(|found| (found, lease)))
     }
 
-    /// Stores the results of rows, and renews the lease. Returns the new lease; `None`, and stores
-    /// nothing, if the upload was deleted or another server has the lease.
+    /// Stores rows with their results and problems, and renews the lease. Returns the new lease;
+    /// `None`, and stores nothing, if the upload was stopped or deleted, or another server has the
+    /// lease.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or a row has a result of this stage.
-    pub fn add_upload_results(
+    /// When the database does not answer.
+    pub fn store_upload_rows(
         &mut self,
         lease: &UploadLease,
-        results: &[UploadResult],
+        rows: &[UploadRow],
+        problems: &[UploadProblem],
     ) -> Result<Option<UploadLease>, StorageError> {
         // The end identifies the lease, so it must be later than the end of the held lease.
         let usual_end = (self.now() + LEASED_FOR).naive_utc();
         let until = usual_end.max(lease.until + TimeDelta::milliseconds(1));
         let renewed = diesel::update(uploads::table.find(lease.id))
             .filter(uploads::worked_until.eq(lease.until))
-            .set((
-                uploads::worked_until.eq(until),
-                uploads::delete_at.eq((self.now() + UPLOAD_KEPT).naive_utc()),
-            ))
+            .set(uploads::worked_until.eq(until))
             .execute(self.connection)?;
         if renewed == 0 {
             return Ok(None);
         }
-        self.insert_upload_results(lease.id, lease.stage, results)?;
+        self.put_upload_rows(lease.id, rows)?;
+        self.add_upload_problems(lease.id, problems)?;
         Ok(Some(UploadLease {
             until,
             ..lease.clone()
         }))
     }
 
-    /// Gives up the lease. No server can take it until the pause is over, and the upload is kept for an
-    /// hour. Without the lease, nothing changes.
+    /// Gives up the lease, and moves the upload to a state. With `content`, replaces the content.
+    /// Returns `false` if the upload was stopped or deleted, or another server has the lease.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn delay_upload_work(
+    pub fn finish_upload_work(
         &mut self,
         lease: &UploadLease,
-        pause: Duration,
-    ) -> Result<(), StorageError> {
-        let now = self.now();
-        diesel::update(uploads::table.find(lease.id))
-            .filter(uploads::worked_until.eq(lease.until))
+        to: UploadState,
+        content: Option<&str>,
+    ) -> Result<bool, StorageError> {
+        let held = uploads::table
+            .find(lease.id)
+            .filter(uploads::worked_until.eq(lease.until));
+        if let Some(content) = content {
+            diesel::update(held)
+                .set(uploads::content.eq(content))
+                .execute(self.connection)?;
+        }
+        let finished = diesel::update(held)
             .set((
-                uploads::worked_until.eq((now + pause).naive_utc()),
-                uploads::delete_at.eq((now + UPLOAD_KEPT).naive_utc()),
-            ))
-            .execute(self.connection)?;
-        Ok(())
-    }
-
-    /// Finishes the stage: the upload is checked or sent, and deleted in an hour. Returns `false`
-    /// if the upload was deleted or another server has the lease.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn finish_upload_work(&mut self, lease: &UploadLease) -> Result<bool, StorageError> {
-        let delete_at = (self.now() + UPLOAD_KEPT).naive_utc();
-        let finished = diesel::update(uploads::table.find(lease.id))
-            .filter(uploads::worked_until.eq(lease.until))
-            .set((
-                uploads::state.eq(lease.stage.done().name()),
-                uploads::delete_at.eq(delete_at),
+                uploads::state.eq(to.name()),
                 uploads::worked_until.eq(None::<NaiveDateTime>),
             ))
             .execute(self.connection)?;
+        if finished > 0 && to == UploadState::Sent {
+            self.delete_sent_content(lease.id)?;
+        }
         Ok(finished > 0)
+    }
+
+    /// Deletes the cells of all rows that did not fail, and the content if no row failed.
+    fn delete_sent_content(&mut self, id: i64) -> Result<(), StorageError> {
+        let failed = RowStatus::FAILED.map(RowStatus::name);
+        let rows = upload_rows::table.filter(upload_rows::upload_id.eq(id));
+        diesel::update(rows.filter(upload_rows::status.ne_all(failed)))
+            .set((upload_rows::cells.eq(""), upload_rows::details.eq("")))
+            .execute(self.connection)?;
+        let failed_rows = rows.filter(upload_rows::status.eq_any(failed)).count();
+        if failed_rows.get_result::<i64>(self.connection)? == 0 {
+            diesel::update(uploads::table.find(id))
+                .set(uploads::content.eq(""))
+                .execute(self.connection)?;
+        }
+        Ok(())
     }
 }

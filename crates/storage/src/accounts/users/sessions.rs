@@ -4,16 +4,13 @@
 //! Each request reads the session in its own transaction, so the end of a session takes effect from
 //! the next request on all servers.
 
-use std::sync::Arc;
-
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use super::{ActivityKind, Actor, Origin, SecretDigest, StoredRole, Subject, UserRole};
-use crate::base::cause::Cause;
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_sessions, users};
-use crate::session::{Provider, ProviderSession, Session};
+use crate::session::{Provider, Session};
 
 /// How long an unused session lasts.
 const MAX_IDLE: TimeDelta = TimeDelta::minutes(30);
@@ -167,19 +164,6 @@ impl Session<'_> {
         self.lock_organisation(found.organisation.map(|organisation| organisation.id))?;
         // Read again: a concurrent request may have ended the session.
         self.signed_in(digest)
-    }
-
-    /// Opens the records of the user's organisation for changes by the user. The history names the
-    /// user. `None` unless the user may upload trainees.
-    pub fn open_to_upload<'b>(
-        &'b mut self,
-        signed_in: &'b SignedIn,
-        cause: Cause<'b>,
-    ) -> Option<ProviderSession<'b>> {
-        signed_in.uploader().ok()?;
-        let organisation = signed_in.organisation.as_ref()?;
-        let provider = Arc::new(organisation.clone());
-        Some(self.open(provider, cause.by(&signed_in.email), None))
     }
 
     /// Records the use of a session, at most once a minute.

@@ -40,9 +40,13 @@ pub(crate) const COPIED: &[CopiedTable] = &[
     CopiedTable { name: "register_settings", key: &["name"] },
 ];
 
-/// Tables whose rows are removed after an hour. Backups leave them out too. A table comes before the
-/// tables it refers to.
-pub(crate) const SHORT_LIVED: &[&str] = &["upload_results", "upload_parts", "uploads"];
+/// The tables of uploads. Backups leave them out too. A table comes before the tables it refers to.
+pub(crate) const OF_UPLOADS: &[&str] = &[
+    "upload_headings",
+    "upload_problems",
+    "upload_rows",
+    "uploads",
+];
 
 /// The names of the copied tables, in the order of [`COPIED`].
 pub(crate) fn copied() -> impl Iterator<Item = &'static str> {

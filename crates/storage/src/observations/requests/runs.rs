@@ -1,5 +1,5 @@
-//! Imports of a provider, called runs: a batch, the rows of an upload, or the single requests of one
-//! token without a pause of ten minutes.
+//! Imports of a provider by its software, called runs: a batch, or the single requests of one token
+//! without a pause of ten minutes. Uploads have reports of their own.
 //!
 //! Runs are not stored. A query walks along the requests of the provider, newest first, and counts
 //! them by run until a page is full. A run is identified by its oldest request, so that the number
@@ -13,9 +13,8 @@ use diesel::prelude::*;
 
 use super::RecordResult;
 use super::listing::{RequestPage, RequestPosition, RequestRow};
-use crate::base::sender::Sender;
 use crate::error::StorageError;
-use crate::schema::{requests, users};
+use crate::schema::requests;
 use crate::session::ProviderSession;
 
 /// The most runs, or requests of a run, on a page.
@@ -30,9 +29,9 @@ const PAUSE: TimeDelta = TimeDelta::minutes(10);
 /// What the requests of a run have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct RunKey {
-    sender: Sender,
+    token_id: i64,
     version: String,
-    /// The identifier of the batch or the upload; `None` for single requests.
+    /// The identifier of the batch; `None` for single requests.
     batch: Option<String>,
 }
 
@@ -82,13 +81,11 @@ impl RunCounts {
 pub struct Run {
     /// The number of the run: that of its oldest request.
     pub id: i64,
-    /// The token, or the user of an upload.
-    pub sender: Sender,
-    /// The e-mail address of the user: empty for an erased user, `None` for a token.
-    pub user_email: Option<String>,
+    /// The token.
+    pub token_id: i64,
     /// The label of the version.
     pub version: String,
-    /// The identifier of the request with the batch, or of the upload; `None` for single requests.
+    /// The identifier of the request with the batch; `None` for single requests.
     pub batch: Option<String>,
     /// When the first request was answered.
     pub started_at: DateTime<Utc>,
@@ -104,14 +101,13 @@ impl Run {
     /// A run that ends with a request.
     fn ending(key: RunKey, newest: RequestPosition) -> Self {
         let RunKey {
-            sender,
+            token_id,
             version,
             batch,
         } = key;
         Self {
             id: newest.id,
-            sender,
-            user_email: None,
+            token_id,
             version,
             batch,
             started_at: newest.answered_at,
@@ -143,8 +139,8 @@ pub struct RunPage {
 struct Counted {
     id: i64,
     answered_at: NaiveDateTime,
-    token_id: Option<i64>,
-    user_id: Option<i64>,
+    #[diesel(select_expression = requests::token_id.assume_not_null())]
+    token_id: i64,
     version: String,
     in_batch: bool,
     request_id: String,
@@ -161,7 +157,7 @@ impl Counted {
 
     fn into_key(self) -> RunKey {
         RunKey {
-            sender: Sender::from_columns(self.token_id, self.user_id),
+            token_id: self.token_id,
             version: self.version,
             batch: self.in_batch.then_some(self.request_id),
         }
@@ -256,7 +252,6 @@ impl ProviderSession<'_> {
         let is_last = listed.len() <= most;
         listed.truncate(most);
         let next = listed.last().filter(|_| !is_last).map(|run| run.newest);
-        self.add_emails(&mut listed)?;
         Ok(RunPage {
             runs: listed,
             next,
@@ -274,6 +269,7 @@ impl ProviderSession<'_> {
         let first = requests::table
             .filter(requests::id.eq(id))
             .filter(requests::provider_id.eq(self.provider().id))
+            .filter(requests::token_id.is_not_null())
             .select(Counted::as_select())
             .first::<Counted>(self.connection)
             .optional()?;
@@ -298,7 +294,6 @@ impl ProviderSession<'_> {
                 run.counts.count(RecordResult::named(&result));
             }
         }
-        self.add_emails(std::slice::from_mut(&mut run))?;
         Ok(Some(run))
     }
 
@@ -330,17 +325,14 @@ impl ProviderSession<'_> {
         Ok(RequestPage::from_rows(rows, most))
     }
 
-    /// The requests with the sender, the version and the batch of a run, at any time.
+    /// The requests with the token, the version and the batch of a run, at any time.
     fn select_of_run<'r>(&self, run: &'r Run) -> requests::BoxedQuery<'r, Backend> {
         let found = requests::table
             .filter(requests::provider_id.eq(self.provider().id))
             .filter(requests::version.eq(&run.version))
             .filter(requests::in_batch.eq(run.batch.is_some()))
+            .filter(requests::token_id.eq(run.token_id))
             .into_boxed();
-        let found = match run.sender {
-            Sender::Token(token) => found.filter(requests::token_id.eq(token)),
-            Sender::User(user) => found.filter(requests::user_id.eq(user)),
-        };
         match &run.batch {
             Some(batch) => found.filter(requests::request_id.eq(batch)),
             None => found,
@@ -352,28 +344,12 @@ impl ProviderSession<'_> {
         let at = end.answered_at.naive_utc();
         let rows = requests::table
             .filter(requests::provider_id.eq(self.provider().id))
+            .filter(requests::token_id.is_not_null())
             .filter(requests::answered_at.le(at))
             .filter(requests::answered_at.lt(at).or(requests::id.lt(end.id)))
             .order((requests::answered_at.desc(), requests::id.desc()))
             .limit(i64::try_from(CHUNK).unwrap_or(i64::MAX))
             .select(Counted::as_select());
         Ok(rows.load::<Counted>(self.connection)?)
-    }
-
-    /// Adds the e-mail addresses of the users to runs.
-    fn add_emails(&mut self, runs: &mut [Run]) -> Result<(), StorageError> {
-        let ids: Vec<i64> = runs.iter().filter_map(|run| run.sender.user_id()).collect();
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let emails = users::table
-            .filter(users::id.eq_any(ids))
-            .select((users::id, users::email));
-        let emails: HashMap<i64, String> = emails.load(self.connection)?.into_iter().collect();
-        for run in runs {
-            let email = run.sender.user_id().and_then(|id| emails.get(&id));
-            run.user_email = email.cloned();
-        }
-        Ok(())
     }
 }

@@ -18,7 +18,7 @@ use stored_document::Extra;
 use super::StoredTrainee;
 use crate::error::StorageError;
 use crate::records::erasure::{Erasure, ErasureOrder};
-use crate::schema::{changes, placement_schools, providers, trainees, uploads};
+use crate::schema::{changes, placement_schools, providers, trainees};
 use crate::session::{ProviderSession, Session};
 
 /// A record that may belong to the same person as another one.
@@ -31,8 +31,8 @@ pub struct RelatedRecord {
 }
 
 impl ProviderSession<'_> {
-    /// Erases a trainee in any state and records the erasure. Also deletes the provider's uploads,
-    /// which may contain the trainee. `stored` must come from
+    /// Erases a trainee in any state and records the erasure. Also stops the provider's
+    /// uploads, which may contain the trainee. `stored` must come from
     /// [`ProviderSession::find_hidden_trainee`] in the same job.
     ///
     /// # Errors
@@ -52,8 +52,7 @@ impl ProviderSession<'_> {
         let ids = self.all_ids(trainee_id, stored)?;
         let record_keys = self.all_record_keys(trainee_id, stored)?;
         self.replace_record(stored, &erased, &Extra::default())?;
-        diesel::delete(uploads::table.filter(uploads::provider_id.eq(self.provider().id)))
-            .execute(self.connection)?;
+        self.erase_from_uploads(&record_keys)?;
         let links = placement_schools::table.filter(placement_schools::trainee_key.eq(stored.key));
         diesel::delete(links).execute(self.connection)?;
         let entries = diesel::delete(changes::table.filter(changes::trainee_key.eq(stored.key)))
