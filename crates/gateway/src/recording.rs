@@ -91,6 +91,7 @@ pub(crate) fn record_result(
 ) -> Option<RecordResult> {
     let registers = endpoint == Endpoint::CreateTrainee;
     match result {
+        Err(_) if validates_only => Some(RecordResult::RefusedCheck),
         Err(ApiError::Duplicate { .. }) if registers => Some(RecordResult::AlreadyRegistered),
         Err(_) => Some(RecordResult::Refused),
         // The items of a batch have their own results.

@@ -13,7 +13,7 @@ use http_kit::requests::timestamps::timestamp;
 use storage::error::StorageError;
 use storage::observations::requests::refusals::Refusals;
 use storage::observations::requests::runs::{Run, RunCounts};
-use storage::observations::requests::{RecordedProblem, RecordedRequest};
+use storage::observations::requests::{RecordResult, RecordedProblem, RecordedRequest};
 use storage::session::ProviderSession;
 use trainee_file::add_apostrophe;
 use versions::REMOVED;
@@ -21,7 +21,7 @@ use versions::REMOVED;
 /// The number of days of the most frequent refusals.
 const REFUSED_DAYS: i64 = 7;
 /// The headings of the file of refused records.
-const HEADINGS: [&str; 7] = [
+const HEADINGS: [&str; 8] = [
     "record",
     "field",
     "problem",
@@ -29,6 +29,7 @@ const HEADINGS: [&str; 7] = [
     "status",
     "request_id",
     "answered_at",
+    "is_check",
 ];
 
 /// The reasons why a filter is invalid.
@@ -170,6 +171,7 @@ pub(crate) fn count_text(counts: &RunCounts) -> String {
         (counts.registered, "registered"),
         (counts.changed, "changed"),
         (counts.refused, "refused"),
+        (counts.refused_checks, "refused in a check"),
         (counts.already_registered, "already registered"),
         (counts.checked, "checked only"),
         (counts.repeated, "sent again"),
@@ -221,6 +223,7 @@ pub(crate) fn refused_csv(requests: &[RecordedRequest]) -> io::Result<String> {
         let record = add_apostrophe(record_name(request));
         let status = request.status.to_string();
         let answered_at = written(request.answered_at);
+        let is_check = (request.result == RecordResult::RefusedCheck).to_string();
         for problem in refused_problems(request) {
             file.write_record([
                 record.as_str(),
@@ -230,6 +233,7 @@ pub(crate) fn refused_csv(requests: &[RecordedRequest]) -> io::Result<String> {
                 &status,
                 &request.request_id,
                 &answered_at,
+                &is_check,
             ])?;
         }
     }

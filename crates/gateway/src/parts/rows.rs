@@ -7,7 +7,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::ETAG;
 use actix_web::web::Bytes;
 use adapter_kit::problems::message;
-use adapter_kit::{Served, names};
+use adapter_kit::{Endpoint, Served, names};
 use domain::Lists;
 use storage::observations::requests::RecordResult;
 use storage::records::idempotency::KeyState;
@@ -78,7 +78,7 @@ pub async fn run_row(state: &Arc<GatewayState>, user: UserIdentity, row: Row) ->
     let result = result.unwrap_or(RecordResult::Changed);
     let problems = match &outcome.result {
         Ok(_) => Vec::new(),
-        Err(error) => problems(served, state.lists, result, error),
+        Err(error) => problems(served, state.lists, endpoint, error),
     };
     if validates_only {
         outcome.sender = None;
@@ -191,7 +191,7 @@ fn etag(reply: &ApiResponse) -> Option<String> {
 fn problems(
     served: &Served,
     lists: &Lists,
-    result: RecordResult,
+    endpoint: Endpoint,
     error: &ApiError,
 ) -> Vec<RowProblem> {
     if let ApiError::Invalid(problems) = error {
@@ -203,7 +203,7 @@ fn problems(
     }
     if let ApiError::Duplicate { fields, .. } = error {
         let fields = fields.join(", ");
-        let words = if result == RecordResult::AlreadyRegistered {
+        let words = if endpoint == Endpoint::CreateTrainee {
             format!("A trainee with the same {fields} is already registered.")
         } else {
             format!("The trainee already has a record with the same {fields}.")

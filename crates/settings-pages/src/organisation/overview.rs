@@ -63,6 +63,7 @@ pub(crate) fn show(
     let own = session.open_provider(&organisation.ukprn, cause)?;
     let mut own = own.ok_or(Refusal::UnknownProvider)?;
     let last_run = own.runs(None, 1)?.runs.into_iter().next();
+    let last_run = last_run.map(|run| RunLine::new(run, &tokens));
     let waiting_for_trn = own.count_waiting_for_trn()?;
     let refused = own.count_refused(yesterday.and_time(NaiveTime::MIN).and_utc())?;
     let from = yesterday.to_string();
@@ -89,7 +90,7 @@ pub(crate) fn show(
         has_token,
         tokens,
         versions: versions.collect(),
-        last_run: last_run.map(RunLine::from),
+        last_run,
     })
 }
 

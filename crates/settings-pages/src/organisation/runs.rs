@@ -6,10 +6,11 @@ use askama::Template;
 use domain::values::iso_8601::timestamp;
 use http_kit::paths;
 use http_kit::responses::page::short_time;
+use storage::accounts::tokens::TokenRecord;
 use storage::accounts::users::SignedIn;
-use storage::observations::requests::RecordedRequest;
 use storage::observations::requests::listing::RequestPosition;
 use storage::observations::requests::runs::{MAX_COUNTED, PAGE, Run};
+use storage::observations::requests::{RecordResult, RecordedRequest};
 use storage::session::{ProviderSession, Session};
 
 use crate::organisation::request_filter::AFTER;
@@ -62,10 +63,13 @@ struct RunPage {
 /// A run on a page.
 pub(crate) struct RunLine {
     pub(crate) address: String,
-    /// The time for people, such as `26 Nov, 11:37`.
+    /// The time of the last request for people, such as `26 Nov, 11:37`.
     pub(crate) time: String,
     full_time: String,
+    started_at: String,
     kind: &'static str,
+    /// The name of the token; its number if the token is gone.
+    token: String,
     pub(crate) counts: String,
     run: Run,
 }
@@ -76,6 +80,7 @@ struct RecordLine {
     request_id: String,
     problems: Vec<ProblemLine>,
     left_out: u32,
+    is_check: bool,
 }
 
 struct ProblemLine {
@@ -93,6 +98,8 @@ pub(crate) fn list(
 ) -> Result<Reply, PageError> {
     let position = position(request)?;
     let found = session.runs(position, PAGE)?;
+    let tokens = session.own_tokens()?;
+    let lines = found.runs.into_iter();
     let before = request.query.value(REPORTS_BEFORE).parse().ok();
     let reports = session.list_upload_reports(before, REPORTS)?;
     let is_full = i64::try_from(reports.len()).is_ok_and(|reports| reports == REPORTS);
@@ -106,7 +113,7 @@ pub(crate) fn list(
         frame: Frame::new(request, signed_in, SettingsSection::Requests),
         logs_requests: request.state.recorder.records_requests(),
         logs_record_keys: session.logs_record_keys()?,
-        lines: found.runs.into_iter().map(RunLine::from).collect(),
+        lines: lines.map(|run| RunLine::new(run, &tokens)).collect(),
         is_part: position.is_some() || before.is_some(),
         is_complete: found.is_complete,
         max_counted: MAX_COUNTED,
@@ -125,7 +132,7 @@ pub(crate) fn show(
     let run = session.run(request.id()?)?.ok_or(PageError::NotFound)?;
     let position = position(request)?;
     let found = session.refused_in_run(&run, position, PAGE)?;
-    let line = RunLine::from(run);
+    let line = RunLine::new(run, &session.own_tokens()?);
     let next = found
         .next
         .map(|next| format!("{}?{AFTER}={next}", line.address));
@@ -173,12 +180,16 @@ fn position(request: &PageRequest) -> Result<Option<RequestPosition>, PageError>
     }
 }
 
-impl From<Run> for RunLine {
-    fn from(run: Run) -> Self {
+impl RunLine {
+    /// The line of a run, with the name of its token.
+    pub(crate) fn new(run: Run, tokens: &[TokenRecord]) -> Self {
+        let token = tokens.iter().find(|token| token.id == run.token_id);
         Self {
+            token: token.map_or_else(|| run.token_id.to_string(), |token| token.name.clone()),
             address: format!("{}/requests/{}", paths::SETTINGS, run.id),
-            time: short_time(run.started_at),
-            full_time: timestamp(run.started_at),
+            time: short_time(run.ended_at),
+            full_time: timestamp(run.ended_at),
+            started_at: timestamp(run.started_at),
             kind: run_kind(&run),
             counts: count_text(&run.counts),
             run,
@@ -199,6 +210,7 @@ impl From<RecordedRequest> for RecordLine {
                 })
                 .collect(),
             left_out: request.problems_left_out,
+            is_check: request.result == RecordResult::RefusedCheck,
             request_id: request.request_id,
         }
     }

@@ -44,6 +44,8 @@ pub enum RecordResult {
     AlreadyRegistered,
     /// The request was refused for another reason.
     Refused,
+    /// The request was refused, and would have stored nothing: it had `validate-only`.
+    RefusedCheck,
     /// The request was accepted with `validate-only`.
     Checked,
     /// The reply repeats that to an earlier request with the same idempotency key.
@@ -51,11 +53,12 @@ pub enum RecordResult {
 }
 
 impl RecordResult {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Registered,
         Self::Changed,
         Self::AlreadyRegistered,
         Self::Refused,
+        Self::RefusedCheck,
         Self::Checked,
         Self::Repeated,
     ];
@@ -66,6 +69,7 @@ impl RecordResult {
             Self::Changed => "changed",
             Self::AlreadyRegistered => "already_registered",
             Self::Refused => "refused",
+            Self::RefusedCheck => "refused_check",
             Self::Checked => "checked",
             Self::Repeated => "repeated",
         }
@@ -74,7 +78,10 @@ impl RecordResult {
     /// Whether the request was refused.
     #[must_use]
     pub const fn is_refused(self) -> bool {
-        matches!(self, Self::AlreadyRegistered | Self::Refused)
+        matches!(
+            self,
+            Self::AlreadyRegistered | Self::Refused | Self::RefusedCheck
+        )
     }
 
     /// The result with this name. A name of a later release counts as a change.

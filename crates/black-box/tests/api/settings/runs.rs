@@ -9,7 +9,7 @@ use versions::SERVED;
 use super::browser::{Browser, text_after};
 use super::requests::links_lead_somewhere;
 use crate::api::support::bodies::input;
-use crate::api::support::register::{OTHER_UKPRN, UKPRN};
+use crate::api::support::register::{OTHER_UKPRN, TOKEN_NAME, UKPRN};
 use crate::api::support::{Api, Page, Register, every_version};
 
 fn admin(register: &Register) -> Browser<'_> {
@@ -64,7 +64,7 @@ fn batch_shows_refused_records_by_key_with_sentences() {
         let last_name = input::<Trainee>(api.version, F::last_name);
         for words in [
             ">26-000003<",
-            &format!("<code>{last_name}</code>: "),
+            &format!("<code>{last_name}</code> "),
             "cannot be blank",
             "this trainee is already present",
         ] {
@@ -98,6 +98,40 @@ fn single_requests_are_one_run_until_a_pause() {
     assert_eq!(run_addresses(&runs).len(), 2, "{}", runs.text);
     assert!(runs.text.contains("2 records: 2 refused"), "{}", runs.text);
     assert!(runs.text.contains("1 record: 1 refused"), "{}", runs.text);
+}
+
+#[test]
+fn refused_check_is_marked_and_counted_apart() {
+    let register = Register::start();
+    let api = register.api(SERVED[0]);
+    let body = || api.example().without(F::last_name);
+    register.clock.set("2026-10-05T09:00:00Z");
+    api.send("POST", "/trainees", body()).is(422);
+    register.clock.set("2026-10-05T09:09:00Z");
+    api.request("POST", "/trainees")
+        .header("Prefer", "validate-only")
+        .json(serde_json::Value::from(body()))
+        .send()
+        .is(422);
+    register.write_record();
+    let admin = admin(&register);
+    let runs = admin.open("/settings/requests").is(200);
+    for words in [
+        "2 records: 1 refused, 1 refused in a check",
+        ">5 Oct, 09:09</time>",
+        &format!(">{TOKEN_NAME}<"),
+    ] {
+        assert!(runs.text.contains(words), "{words}: {}", runs.text);
+    }
+    let [address] = run_addresses(&runs).try_into().unwrap();
+    let run = admin.open(&address).is(200);
+    assert_eq!(run.text.matches("check only").count(), 1, "{}", run.text);
+    let file = admin.open(&format!("{address}/refused.csv")).is(200).text;
+    let checks: Vec<_> = file
+        .lines()
+        .filter_map(|line| line.rsplit(',').next())
+        .collect();
+    assert_eq!(checks, ["is_check", "false", "true"], "{file}");
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub struct RunCounts {
     pub already_registered: i64,
     /// Refused for other reasons.
     pub refused: i64,
+    /// Refused with `validate-only`.
+    pub refused_checks: i64,
     /// Accepted with `validate-only`: nothing was stored.
     pub checked: i64,
     /// Answered with the reply to an earlier request with the same idempotency key.
@@ -60,6 +62,7 @@ impl RunCounts {
             + self.changed
             + self.already_registered
             + self.refused
+            + self.refused_checks
             + self.checked
             + self.repeated
     }
@@ -70,6 +73,7 @@ impl RunCounts {
             RecordResult::Changed => &mut self.changed,
             RecordResult::AlreadyRegistered => &mut self.already_registered,
             RecordResult::Refused => &mut self.refused,
+            RecordResult::RefusedCheck => &mut self.refused_checks,
             RecordResult::Checked => &mut self.checked,
             RecordResult::Repeated => &mut self.repeated,
         } += 1;
