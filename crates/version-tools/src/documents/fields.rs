@@ -57,11 +57,8 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
             version,
             input.name,
             input.field.into(),
-            [
-                part(input.part),
-                formed(input.form, input.field.into()),
-                default,
-            ],
+            input.form,
+            [part(input.part), default],
         );
         if let (Some(accepted), Some(kind)) = (input.accepts, row.get_mut(1)) {
             *kind = match accepted {
@@ -87,11 +84,8 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
                 version,
                 entry.name,
                 (*field).into(),
-                [
-                    part(entry.part),
-                    formed(entry.form, (*field).into()),
-                    read_only,
-                ],
+                entry.form,
+                [part(entry.part), read_only],
             )
         }
         Source::Own(own) => {
@@ -112,18 +106,25 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
 }
 
 /// Returns the table row of a field: name, type, maximum length, values and meaning. `notes` follow
-/// the meaning.
-fn row(version: &ApiVersion, named: &str, field: Field, notes: [Option<String>; 3]) -> Vec<String> {
+/// the meaning and the form.
+fn row(
+    version: &ApiVersion,
+    named: &str,
+    field: Field,
+    form: Option<MemberForm>,
+    notes: [Option<String>; 2],
+) -> Vec<String> {
     let info = field.info();
     let longest = info.max.map(|max| max.to_string()).unwrap_or_default();
     let meaning = version.vocabulary.apply(info.meaning).into_owned();
     let meaning: Vec<String> = [meaning]
         .into_iter()
+        .chain(form.map(|form| form.describe(&info.into())))
         .chain(notes.into_iter().flatten())
         .collect();
     vec![
         name(named),
-        kind(info.kind),
+        form.map_or_else(|| kind(info.kind), |form| describe_type(form, field)),
         longest,
         values(field),
         meaning.join(" "),
@@ -142,9 +143,23 @@ fn part(part: Option<Part>) -> Option<String> {
     })
 }
 
-/// Describes the form of a field.
-fn formed(form: Option<MemberForm>, field: Field) -> Option<String> {
-    form.map(|form| form.describe(&field.info().into()))
+/// Describes the JSON types of a field in another form.
+fn describe_type(form: MemberForm, field: Field) -> String {
+    let schema = form.form.schema(&field.info().into());
+    let types = schema.get("type").map_or(&[][..], |one| {
+        one.as_array()
+            .map_or(std::slice::from_ref(one), Vec::as_slice)
+    });
+    let types = types.iter().map(|written| match written.as_str() {
+        Some("string") => kind(Kind::Text),
+        Some("integer") => kind(Kind::Integer),
+        Some("boolean") => kind(Kind::Boolean),
+        Some("object") => kind(Kind::Document),
+        Some("number") => "number".to_owned(),
+        Some("array") => "list".to_owned(),
+        Some(_) | None => "any value".to_owned(),
+    });
+    types.collect::<Vec<_>>().join(", or ")
 }
 
 fn name(name: &str) -> String {
@@ -153,4 +168,24 @@ fn name(name: &str) -> String {
 
 fn kind(kind: Kind) -> String {
     super::rules::kind(kind).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance::form_version::FORM_VERSION;
+
+    use super::*;
+
+    #[test]
+    fn field_in_a_form_has_the_type_of_the_form() {
+        let text = fields(&FORM_VERSION);
+        for row in [
+            "| `date_of_birth` | whole number |",
+            "| `is_full_time` | true or false, or text |",
+            "| `course.subject` | object |",
+            "| `applying_for_bursary` | text |",
+        ] {
+            assert!(text.contains(row), "{row} is not in {text}");
+        }
+    }
 }

@@ -4,8 +4,9 @@ use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{Endpoint, EndpointRow, Method, ReplyBody, RequestBody};
 use adapter_kit::problems::ErrorBody;
 use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::WireNested;
 use adapter_kit::{Envelope, for_nested_kind};
-use domain::{NestedRecord, RecordField as _};
+use domain::{RecordField as _, TraineeField};
 use serde_json::Value;
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::link::{Link, LinkBuilder};
@@ -22,6 +23,9 @@ pub(super) const JSON: &str = "application/json";
 const VALIDATE_ONLY: &str = "`validate-only`: the request was only tried out.";
 /// A part of the description of `Warning` in every reply to a valid token.
 const TOKEN_EXPIRES: &str = "The day when the token expires, in the last 30 days before.";
+
+/// The name of the identifier of trainees in paths.
+const TRAINEE_ID: &str = "trainee_id";
 
 const TOO_MANY_ITEMS: &str = "There are no items, or too many, or the query has unknown names.";
 const INVALID: &str = "The content is wrong, or the state of the record refuses it.";
@@ -395,8 +399,11 @@ fn deprecation(
         )
 }
 
-fn id_name<R: NestedRecord>() -> &'static str {
-    R::ID.info().name
+/// Returns the name of the identifier of a nested record in paths, and its place in replies.
+fn locate_id<R: WireNested>(version: &ApiVersion) -> (&'static str, String) {
+    let name = R::ID.info().name;
+    let shown = R::shapes(version).alone.name_of(R::ID);
+    (name, shown.unwrap_or(name).replace('.', "/"))
 }
 
 /// Returns links from a reply to the endpoints that a client can use next, by operation. A link
@@ -406,12 +413,10 @@ fn links(version: &ApiVersion, row: &EndpointRow) -> Vec<(String, Link)> {
         list, record: key, ..
     } = version.wire.envelope;
     let nested = match row.reply {
-        ReplyBody::Nested(record) => {
-            for_nested_kind!(record, id_name()).map(|id| (id, format!("/{key}/{id}")))
-        }
-        ReplyBody::NestedList(record) => {
-            for_nested_kind!(record, id_name()).map(|id| (id, format!("/{list}/0/{id}")))
-        }
+        ReplyBody::Nested(record) => for_nested_kind!(record, locate_id(version))
+            .map(|(id, at)| (id, format!("/{key}/{at}"))),
+        ReplyBody::NestedList(record) => for_nested_kind!(record, locate_id(version))
+            .map(|(id, at)| (id, format!("/{list}/0/{at}"))),
         ReplyBody::Trainee
         | ReplyBody::TraineePage
         | ReplyBody::Changes
@@ -424,7 +429,11 @@ fn links(version: &ApiVersion, row: &EndpointRow) -> Vec<(String, Link)> {
         | ReplyBody::BatchResults
         | ReplyBody::Entries(_) => None,
     };
-    let (id, pointer) = nested.unwrap_or_else(|| ("trainee_id", format!("/{key}/trainee_id")));
+    let (id, pointer) = nested.unwrap_or_else(|| {
+        let shown = version.shapes.trainee.name_of(TraineeField::trainee_id);
+        let at = shown.unwrap_or(TRAINEE_ID).replace('.', "/");
+        (TRAINEE_ID, format!("/{key}/{at}"))
+    });
     let next = row.next.iter().filter(|next| version.endpoints.has(**next));
     next.map(|next| {
         let operation = operation_id(*next);
@@ -432,11 +441,11 @@ fn links(version: &ApiVersion, row: &EndpointRow) -> Vec<(String, Link)> {
             .operation_id(&operation)
             .parameter(id, format!("$response.body#{pointer}"));
         // For a nested record, the identifier of the trainee is in the path of the request.
-        let is_trainee = id == "trainee_id";
+        let is_trainee = id == TRAINEE_ID;
         let link = if is_trainee {
             link
         } else {
-            link.parameter("trainee_id", "$request.path.trainee_id")
+            link.parameter(TRAINEE_ID, "$request.path.trainee_id")
         };
         (operation, link.build())
     })
@@ -445,10 +454,33 @@ fn links(version: &ApiVersion, row: &EndpointRow) -> Vec<(String, Link)> {
 
 #[cfg(test)]
 mod tests {
+    use adapter_kit::shape;
+    use adapter_kit::version::{Endpoints, Shapes};
     use conformance::sample_version::SAMPLE_VERSION;
-    use domain::Lists;
+    use domain::{Lists, Trainee};
 
     use super::*;
+
+    #[test]
+    fn link_takes_the_identifier_by_its_name_in_the_version() {
+        let version = ApiVersion {
+            shapes: Shapes {
+                trainee: shape! { Trainee, TraineeField: person { number = trainee_id }, email },
+                ..SAMPLE_VERSION.shapes
+            },
+            endpoints: Endpoints {
+                available: &[Endpoint::ShowTrainee],
+                deprecated: &[],
+            },
+            ..SAMPLE_VERSION
+        };
+        let links = links(&version, Endpoint::CreateTrainee.row());
+        let (_, link) = links.first().unwrap();
+        assert_eq!(
+            serde_json::to_value(link).unwrap()["parameters"],
+            serde_json::json!({ "trainee_id": "$response.body#/data/person/number" })
+        );
+    }
 
     #[test]
     fn endpoint_with_cursor_has_status_410() {

@@ -296,7 +296,15 @@ impl Reply<'_> {
                     Source::Own(own) => own.meaning,
                 };
                 let meaning = self.0.version.vocabulary.apply(meaning);
-                let may = (Direction::Reply, Presence::Optional);
+                // A member of a split value may be null.
+                let is_whole = form.form.members() == 1;
+                let presence = match source {
+                    Source::Field(field) if field.info().never_null && is_whole => {
+                        Presence::Required
+                    }
+                    Source::Field(_) | Source::Own(_) => Presence::Optional,
+                };
+                let may = (Direction::Reply, presence);
                 fields::formed(&meaning, &entry.form_field(), form, may)
             }
             (Source::Field(field), None) => {
