@@ -170,8 +170,7 @@ impl Template {
 /// Runs SQL on the database at an address, by a connection that no server knows of.
 pub fn execute(url: &str, sql: &str) {
     let done = match url.strip_prefix("sqlite://") {
-        Some(path) => SqliteConnection::establish(path)
-            .map(|mut opened| opened.batch_execute(&format!("PRAGMA busy_timeout = 5000; {sql}"))),
+        Some(path) => open_sqlite(path).map(|mut opened| opened.batch_execute(sql)),
         None => PostgresConnection::establish(url).map(|mut opened| opened.batch_execute(sql)),
     };
     done.unwrap_or_else(|error| panic!("the database cannot be opened: {error}"))
@@ -192,9 +191,7 @@ pub fn texts(url: &str, sql: &str) -> Vec<String> {
     }
     let query = diesel::sql_query(sql);
     let loaded = match url.strip_prefix("sqlite://") {
-        Some(path) => {
-            SqliteConnection::establish(path).map(|mut opened| query.load::<Row>(&mut opened))
-        }
+        Some(path) => open_sqlite(path).map(|mut opened| query.load::<Row>(&mut opened)),
         None => PostgresConnection::establish(url).map(|mut opened| query.load::<Row>(&mut opened)),
     };
     let loaded = loaded.unwrap_or_else(|error| panic!("the database cannot be opened: {error}"));
@@ -202,17 +199,22 @@ pub fn texts(url: &str, sql: &str) -> Vec<String> {
     rows.into_iter().map(|row| row.text).collect()
 }
 
+/// Opens a SQLite file, and waits for another connection that is about to close it: the last one locks the file.
+fn open_sqlite(path: &str) -> diesel::ConnectionResult<SqliteConnection> {
+    let mut connection = SqliteConnection::establish(path)?;
+    connection
+        .batch_execute("PRAGMA busy_timeout = 5000")
+        .map_err(diesel::ConnectionError::CouldntSetupConfiguration)?;
+    Ok(connection)
+}
+
 /// The database in a folder as one file, although a connection to it may not be closed yet.
 fn snapshot(folder: &Path) -> Vec<u8> {
     let copy = folder.join("copy.db");
-    let mut connection = SqliteConnection::establish(&folder.join(FILE).to_string_lossy())
+    let mut connection = open_sqlite(&folder.join(FILE).to_string_lossy())
         .unwrap_or_else(|error| panic!("what was prepared cannot be opened: {error}"));
     connection
-        // The last connection to close has the file to itself briefly.
-        .batch_execute(&format!(
-            "PRAGMA busy_timeout = 5000; VACUUM INTO '{}'",
-            copy.display()
-        ))
+        .batch_execute(&format!("VACUUM INTO '{}'", copy.display()))
         .unwrap_or_else(|error| panic!("what was prepared cannot be copied: {error}"));
     std::fs::read(copy).unwrap_or_else(|error| panic!("what was prepared cannot be read: {error}"))
 }

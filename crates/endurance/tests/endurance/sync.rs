@@ -10,13 +10,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use adapter_kit::Label;
-use diesel::{
-    Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection, sql_query, sql_types,
-};
 use domain::listing::MAX_PER_PAGE;
 use domain::values::academic_year;
 use fixtures::random::Random;
 use serde_json::Value;
+use test_support::texts;
 
 use super::crash::check;
 use super::deployment::Site;
@@ -139,23 +137,15 @@ fn in_register(runs: &SyncRuns, label: Label) -> Trainees {
     shown
 }
 
-#[derive(QueryableByName)]
-struct CopiedRow {
-    #[diesel(sql_type = sql_types::Text)]
-    trainee_id: String,
-    #[diesel(sql_type = sql_types::Text)]
-    record: String,
-}
-
 /// What a copy has.
 fn in_copy(database: &Path) -> Trainees {
-    let mut connection = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
-    let rows: Vec<CopiedRow> = sql_query("SELECT trainee_id, record FROM sync_records")
-        .load(&mut connection)
-        .unwrap();
-    let parsed = |row: CopiedRow| {
-        let record: Value = serde_json::from_str(&row.record).unwrap();
-        (row.trainee_id, record.to_string())
+    let rows = texts(
+        &format!("sqlite://{}", database.display()),
+        "SELECT json_array(trainee_id, json(record)) AS text FROM sync_records",
+    );
+    let parsed = |row: String| {
+        let (id, record): (String, Value) = serde_json::from_str(&row).unwrap();
+        (id, record.to_string())
     };
     rows.into_iter().map(parsed).collect()
 }

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::thread;
 use std::time::Instant;
 
-use test_support::{Database, Kind};
+use test_support::{Database, Kind, Process};
 
 use super::support::{Server, Workplace, agent, execute, kinds, texts};
 
@@ -153,17 +153,16 @@ fn nothing_opens_the_target_of_a_copy_that_was_killed() {
             0
         );
         execute(target.url(), &stuck(kind, 700));
-        let mut copy = place.command(&arguments, None).spawn().unwrap();
+        let mut copy = Process::start(&mut place.command(&arguments, None));
         let there = loop {
             let there = ids(target.url()).len();
             if there > 0 {
                 break there;
             }
-            assert!(copy.try_wait().unwrap().is_none(), "the copy has ended");
+            assert!(!copy.has_ended(), "the copy has ended");
             thread::yield_now();
         };
-        copy.kill().unwrap();
-        copy.wait().unwrap();
+        copy.kill();
         assert!(there <= 700, "{there}");
 
         let refused = place.run(

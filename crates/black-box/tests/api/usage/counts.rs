@@ -5,14 +5,9 @@ use std::collections::BTreeSet;
 
 use adapter_kit::{Endpoint, names};
 use chrono::NaiveDate;
-use diesel::connection::SimpleConnection as _;
-use diesel::prelude::*;
-use diesel::sql_types::Text;
-use diesel::{QueryableByName, SqliteConnection};
 use domain::{Placement, Trainee, TraineeField as F};
-use postgres_client::PostgresConnection;
 use serde_json::{Value, json};
-use test_support::Kind as DatabaseKind;
+use test_support::texts;
 use usage::report::{Kind, Line, Report};
 use versions::SERVED;
 
@@ -51,33 +46,13 @@ fn sent(register: &Register) -> Vec<(String, i64)> {
         .collect()
 }
 
-#[derive(QueryableByName)]
-struct Row {
-    #[diesel(sql_type = Text)]
-    text: String,
-}
-
 /// Every text in the two tables, except the keys of records and the messages beside them.
 fn stored_texts(register: &Register) -> Vec<String> {
     let sql = "SELECT version || '|' || endpoint || '|' || kind || '|' || detail || '|' || first_request_id || '|' || last_request_id
                    AS text FROM request_totals
                UNION ALL SELECT version || '|' || endpoint || '|' || request_id || '|' || coalesce(names, '') || '|'
                    || coalesce(newest_problems, '') FROM requests";
-    let database = register.database();
-    let rows: Vec<Row> = match database.kind() {
-        DatabaseKind::Sqlite => {
-            let path = database.url().strip_prefix("sqlite://").unwrap();
-            let mut connection = SqliteConnection::establish(path).unwrap();
-            connection
-                .batch_execute("PRAGMA busy_timeout = 5000")
-                .unwrap();
-            diesel::sql_query(sql).load(&mut connection).unwrap()
-        }
-        DatabaseKind::Postgres => diesel::sql_query(sql)
-            .load(&mut PostgresConnection::establish(database.url()).unwrap())
-            .unwrap(),
-    };
-    rows.into_iter().map(|row| row.text).collect()
+    texts(register.database().url(), sql)
 }
 
 #[test]

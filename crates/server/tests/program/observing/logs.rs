@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use chrono::DateTime;
 use server::sandbox::demo;
+use test_support::Process;
 
 use super::server::{Watched, exchange, head};
 use crate::program::support::Workplace;
@@ -185,8 +186,8 @@ fn text_is_what_is_written_unless_json_is_requested() {
         .env("RUST_LOG", "info")
         .env("REGISTER_REGISTRY", "off")
         .stderr(Stdio::piped());
-    let mut process = command.spawn().unwrap();
-    let mut lines = BufReader::new(process.stderr.take().unwrap())
+    let mut process = Process::start(&mut command);
+    let mut lines = BufReader::new(process.stderr())
         .lines()
         .map_while(Result::ok);
     let address = lines.find_map(|line| {
@@ -202,8 +203,7 @@ fn text_is_what_is_written_unless_json_is_requested() {
         200
     );
     let line = lines.find(|line| line.contains("request_id=text")).unwrap();
-    process.kill().unwrap();
-    process.wait().unwrap();
+    process.kill();
     for fact in [
         "INFO",
         "access",
