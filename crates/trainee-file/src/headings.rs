@@ -120,7 +120,7 @@ pub(crate) const FIELDS: &[FieldHeadings] = &[
         "end date, end, course end date, course end, programme end date, expected end date, training end date, \
          completion date, ITT end"),
     field("trainee_start_date", "Trainee start date",
-        "start date, start, trainee start, actual start date, commencement date, date started, joining date, \
+        "trainee start, actual start date, start date of trainee, commencement date, date started, joining date, \
          enrolment date"),
     field("pg_apprenticeship_start_date", "PG apprenticeship start date",
         "apprenticeship start date, apprenticeship start, apprenticeship date, PGTA start date"),

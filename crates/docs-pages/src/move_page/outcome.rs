@@ -15,8 +15,9 @@ use crate::markdown::inline_html;
 /// Maximum number of rows in a table or list of findings.
 const MAX_ROWS: usize = 200;
 
-/// The codes of notes about values under the name of a reply.
-const IGNORED: [&str; 2] = ["not_an_input", "use_endpoint"];
+/// The codes of notes about values that no request sets: under an unknown name, or the name of a
+/// reply.
+const IGNORED: [&str; 3] = ["unknown_name", "not_an_input", "use_endpoint"];
 
 /// The result of a translation.
 pub(super) struct Outcome {

@@ -39,9 +39,9 @@ rules! { Degree:
     COUNTRY("2.3") = "degree_country_known": "is a listed country, unless an institution is sent",
         [F::country, F::institution] => Run::Check(country);
     UK_DEGREE("2.3") = "uk_degree_required": "is required for UK degrees",
-        KIND_FIELDS => Run::CheckNeeding(&[F::uk_degree, F::country], uk_degree);
+        [F::uk_degree, F::institution, F::country, F::non_uk_degree] => Run::CheckNeeding(&[F::uk_degree, F::country], uk_degree);
     NON_UK_DEGREE("2.3") = "non_uk_degree_required": "is required for non-UK degrees",
-        KIND_FIELDS => Run::CheckNeeding(&[F::non_uk_degree, F::country], non_uk_degree);
+        [F::non_uk_degree, F::institution, F::country, F::uk_degree] => Run::CheckNeeding(&[F::non_uk_degree, F::country], non_uk_degree);
     // Listed after the type, so that both problems are reported in this order. A type that changes
     // the kind of the degree also marks the country as changed.
     COUNTRY_REQUIRED("2.3") = "degree_country_required": "is required for non-UK degrees",

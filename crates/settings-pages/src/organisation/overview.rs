@@ -11,7 +11,6 @@ use storage::error::{Refusal, StorageError};
 use storage::session::Session;
 
 use crate::operators::organisations;
-use crate::organisation::request_filter;
 use crate::organisation::runs::RunLine;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
@@ -24,10 +23,8 @@ struct Overview {
     ukprn: String,
     /// The number of trainees without a TRN.
     waiting_for_trn: i64,
-    /// The number of requests that were refused yesterday or today.
+    /// The number of requests that were refused yesterday or today, without checks.
     refused: i64,
-    /// The address of the list of these requests.
-    refused_requests: String,
     /// Whether the organisation has a valid token.
     has_token: bool,
     /// The tokens that expire soon.
@@ -66,9 +63,6 @@ pub(crate) fn show(
     let last_run = last_run.map(|run| RunLine::new(run, &tokens));
     let waiting_for_trn = own.count_waiting_for_trn()?;
     let refused = own.count_refused(yesterday.and_time(NaiveTime::MIN).and_utc())?;
-    let from = yesterday.to_string();
-    let refused_requests =
-        request_filter::address([("outcome", "refused"), ("from", from.as_str())]);
     tokens.retain(|token| token.expires_within(EXPIRES_SOON_DAYS, now));
     let versions = request.versions.iter().rev().map(|served| {
         let label = served.version.label;
@@ -86,7 +80,6 @@ pub(crate) fn show(
         ukprn,
         waiting_for_trn,
         refused,
-        refused_requests,
         has_token,
         tokens,
         versions: versions.collect(),
@@ -130,7 +123,8 @@ impl Names {
 
     /// The name to show for a stored name.
     pub(crate) fn shown(&self, stored: &str) -> String {
-        match self.users.iter().find(|(name, _)| name == stored) {
+        let is_stored = |(name, email): &&(String, String)| name == stored || email == stored;
+        match self.users.iter().find(is_stored) {
             Some((_, email)) if !email.is_empty() => email.clone(),
             None if stored.starts_with(USER) => format!("an operator ({stored})"),
             None if !self.for_operator => "the service".to_owned(),

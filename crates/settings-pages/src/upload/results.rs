@@ -260,14 +260,15 @@ fn is_of_check(status: RowStatus) -> bool {
 
 /// The title of the rows with a status.
 fn title(state: UploadState, status: RowStatus) -> &'static str {
-    if state != UploadState::Checked && RowStatus::TO_SEND.contains(&status) {
-        return "Not sent";
-    }
+    let is_sent = state != UploadState::Checked;
     match status {
         RowStatus::Waiting => "Not checked",
+        RowStatus::Register if is_sent => "Not registered",
         RowStatus::Register => "Will be registered",
+        RowStatus::Change if is_sent => "Not changed",
         RowStatus::Change => "Will be changed",
         RowStatus::Equal => "Equal to the register",
+        RowStatus::Refused if is_sent => "Refused by the check",
         RowStatus::Refused => "Refused",
         RowStatus::Registered => "Registered",
         RowStatus::Changed => "Changed",

@@ -9,6 +9,7 @@ use domain::values::iso_8601::timestamp;
 
 use crate::base::register_setting::read;
 use crate::error::StorageError;
+use crate::observations::requests::RecordResult;
 use crate::records::trainees::visible;
 use crate::schema::{mails, requests, trainees};
 use crate::session::{ProviderSession, Session};
@@ -24,7 +25,7 @@ const RECORD: &str = "INSERT INTO register_settings (name, value) VALUES (?, ?) 
 pub struct RegisterState {
     /// Trainees of all providers without a TRN.
     pub waiting_for_trn: i64,
-    /// Refused requests with a token of any provider since midnight UTC.
+    /// Refused requests with a token of any provider since midnight UTC, without checks.
     pub refused_today: i64,
     /// Mails that are not sent yet.
     pub waiting_mails: i64,
@@ -57,7 +58,7 @@ impl Session<'_> {
             .filter(trainees::state.eq(State::SubmittedForTrn.name()))
             .filter(trainees::discarded_at.is_null());
         let refused = requests::table
-            .filter(requests::refused)
+            .filter(is_refused())
             .filter(requests::answered_at.ge(midnight));
         let unsent = mails::table.filter(mails::finished_at.is_null());
         let failing = unsent.filter(mails::attempts.gt(0));
@@ -84,7 +85,7 @@ impl ProviderSession<'_> {
         Ok(waiting.count().get_result(self.connection)?)
     }
 
-    /// The number of refused requests since a time.
+    /// The number of refused requests since a time, without those that were only to be checked.
     ///
     /// # Errors
     ///
@@ -92,10 +93,17 @@ impl ProviderSession<'_> {
     pub fn count_refused(&mut self, since: DateTime<Utc>) -> Result<i64, StorageError> {
         let refused = requests::table
             .filter(requests::provider_id.eq(self.provider().id))
-            .filter(requests::refused)
+            .filter(is_refused())
             .filter(requests::answered_at.ge(since.naive_utc()));
         Ok(refused.count().get_result(self.connection)?)
     }
+}
+
+/// Whether a request was refused that was not only to be checked.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn is_refused() -> _ {
+    let check: &'static str = RecordResult::RefusedCheck.name();
+    requests::refused.and(requests::result.ne(check))
 }
 
 fn last_backup(connection: &mut DatabaseConnection) -> Result<LastBackup, StorageError> {

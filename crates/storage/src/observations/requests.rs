@@ -63,7 +63,7 @@ impl RecordResult {
         Self::Repeated,
     ];
 
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Registered => "registered",
             Self::Changed => "changed",

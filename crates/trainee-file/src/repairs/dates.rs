@@ -97,7 +97,10 @@ pub(super) fn decide_order(columns: &[ReadColumn<'_>], context: &RepairContext) 
 impl FileDates {
     /// Returns the repair of a date; `None` if it is written as `YYYY-MM-DD` or cannot be read.
     pub(super) fn repair(&self, text: &str, kind: CellKind) -> Option<(Mangled, String)> {
-        let (kind, date) = match read_date(text, kind, self.today)? {
+        let Some(read) = read_date(text, kind, self.today) else {
+            return self.write_impossible(text);
+        };
+        let (kind, date) = match read {
             WrittenDate::YearFirst(date) => (Mangled::YearFirst, date),
             WrittenDate::Named(date) => (Mangled::MonthNames, date),
             WrittenDate::DayNumber(date) => (Mangled::DayNumbers, date),
@@ -120,6 +123,27 @@ impl FileDates {
         };
         let restored = date.to_string();
         (restored != text).then_some((kind, restored))
+    }
+
+    /// Writes a date that is in no calendar, such as 31/02/2001, as `YYYY-MM-DD`: the register then
+    /// says that there is no such day, and not that it cannot read the date.
+    fn write_impossible(&self, text: &str) -> Option<(Mangled, String)> {
+        let FileOrder::Known(order) = self.order else {
+            return None;
+        };
+        let [first, second, year] = split_date(text)[..] else {
+            return None;
+        };
+        let (first, second) = (number(first)?, number(second)?);
+        let (kind, day, month) = match order {
+            DateOrder::DayFirst => (Mangled::DayFirst, first, second),
+            DateOrder::MonthFirst => (Mangled::MonthFirst, second, first),
+        };
+        let WrittenYear::Whole(year) = WrittenYear::read(year)? else {
+            return None;
+        };
+        let is_written_well = (1..=31).contains(&day) && (1..=12).contains(&month);
+        is_written_well.then(|| (kind, format!("{year}-{month:02}-{day:02}")))
     }
 
     /// Returns the year of a date or of a number with decimals. `None` for a year of four digits, for
@@ -172,11 +196,7 @@ fn read_date(text: &str, kind: CellKind, today: NaiveDate) -> Option<WrittenDate
     if let Ok(number) = remove_decimals(text).unwrap_or(text).parse() {
         return read_day_number(number).map(WrittenDate::DayNumber);
     }
-    let parts: Vec<&str> = text
-        .split(['/', '-', '.', ' ', ','])
-        .filter(|part| !part.is_empty())
-        .collect();
-    let [first, second, third] = parts[..] else {
+    let [first, second, third] = split_date(text)[..] else {
         return None;
     };
     if first.len() == 4 && read_month(first).is_none() {
@@ -198,6 +218,13 @@ fn read_date(text: &str, kind: CellKind, today: NaiveDate) -> Option<WrittenDate
         day_first,
         month_first,
     })
+}
+
+/// The parts of a written date.
+fn split_date(text: &str) -> Vec<&str> {
+    text.split(['/', '-', '.', ' ', ','])
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
 /// Removes the time from a date if it is midnight, because some programs add it to days.

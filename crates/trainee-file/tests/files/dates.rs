@@ -44,7 +44,7 @@ fn dates_are_read_in_the_order_of_their_file() {
         (
             "impossible date",
             dates(&["31/02/2001", "13/09/2001"]),
-            "date_of_birth\n~date_of_birth day_first 1: 13/09/2001 > 2001-09-13\n2 31/02/2001\n\
+            "date_of_birth\n~date_of_birth day_first 2: 31/02/2001 > 2001-02-31\n2 2001-02-31\n\
              3 2001-09-13",
         ),
         (

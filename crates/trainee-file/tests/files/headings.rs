@@ -91,7 +91,7 @@ fn everyday_headings_are_recognised() {
         ),
         (
             "itt_start_date",
-            "Course start date|Programme start|ITT start",
+            "Start date|Course start date|Programme start|ITT start",
         ),
         (
             "itt_end_date",
@@ -158,7 +158,6 @@ fn everyday_headings_are_recognised() {
 #[test]
 fn ambiguous_headings_are_proposed_and_not_assigned() {
     for (heading, proposed) in [
-        ("Start date", "itt_start_date trainee_start_date"),
         ("Subject", "course_subject_1 degrees.1.subject"),
         (
             "URN",
@@ -172,8 +171,8 @@ fn ambiguous_headings_are_proposed_and_not_assigned() {
         assert_eq!(found[0].column, None, "{heading}");
         assert_eq!(column_names(&found[0].proposals), proposed, "{heading}");
     }
-    let found = propose("Start date,Commencement date\nx,y\n", &[]);
-    assert_eq!(column_names(&found[0].proposals), "itt_start_date");
+    let found = propose("Subject,Degree subject\nx,y\n", &[]);
+    assert_eq!(column_names(&found[0].proposals), "course_subject_1");
 }
 
 #[test]

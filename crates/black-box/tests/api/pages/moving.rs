@@ -167,8 +167,9 @@ fn notes_do_not_repeat_a_problem() {
     assert!(section(&page, "notices").is_none(), "{page}");
     let body = "{\"data\": {\"training_route\": \"02\", \"colour\": 1}}";
     let page = result(&register, "update", body);
-    let notes = section(&page, "notices").unwrap();
-    assert!(notes.contains("<code>colour</code>") && !notes.contains("training_route"));
+    let ignored = section(&page, "ignored").unwrap();
+    assert!(ignored.contains("<code>colour</code>") && !ignored.contains("training_route"));
+    assert!(section(&page, "notices").is_none(), "{page}");
 }
 
 #[test]
@@ -230,6 +231,13 @@ fn list_under_its_name_in_replies_has_the_input_to_use() {
     );
     let page = result(&register, "create", "{\"data\": {\"degrees\": []}}");
     assert!(section(&page, "ignored").is_none(), "{page}");
+    let page = result(&register, "update", "{\"data\": {\"favourite\": \"x\"}}");
+    let unknown = section(&page, "ignored").unwrap();
+    assert!(unknown.contains("favourite is not a field in"), "{unknown}");
+    assert!(
+        page.contains("would accept this body, but ignore a part of it"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -103,6 +103,12 @@ fn first_pages_show_what_needs_attention() {
     api.create(api.example());
     api.send("POST", "/trainees", api.example().without(F::last_name))
         .is(422);
+    let check = json!({ "data": { "email": 7 } });
+    api.request("POST", "/trainees")
+        .header("Prefer", "validate-only")
+        .json(check)
+        .send()
+        .is(422);
     register.write_record();
     let own = editor(&register).open("/settings").is(200);
     for words in [

@@ -306,10 +306,16 @@ fn change_names_user_and_shows_both_values() {
     assert_eq!(*api.read(&id).value(F::first_names), "Ines");
     assert_eq!(*api.read(&id).value(F::record_source), "api");
     let history = register
-        .operate(move |session| session.history_of(&id))
+        .operate({
+            let id = id.clone();
+            move |session| session.history_of(&id)
+        })
         .unwrap();
     let last = history.entries.last().unwrap();
     assert_eq!(last.by.as_deref(), Some(EMAIL));
+    let view = [("trainee_id", id.as_str())];
+    let shown = editor.send("/settings/trainees/view", &view).is(200).text;
+    assert!(shown.contains(&format!(", by {EMAIL}.")), "{shown}");
     let runs = editor.open("/settings/requests").is(200).text;
     assert!(
         runs.contains("1 row: 1 changed") && runs.contains("<td data-name=\"User\">e@example.com<"),
@@ -715,5 +721,5 @@ fn person_without_access_stops_upload() {
     let page = finished(&editor, &path);
     let words = "This upload was stopped, because its user may no longer upload.";
     assert!(page.text.contains(words), "{}", page.text);
-    assert_eq!(count(&page, "Not sent"), 5);
+    assert_eq!(count(&page, "Not registered"), 5);
 }
