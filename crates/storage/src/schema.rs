@@ -330,6 +330,7 @@ diesel::table! {
         trainee_id -> Nullable<Text>,
         cells -> Text,
         details -> Text,
+        problems -> Text,
     }
 }
 
@@ -341,12 +342,13 @@ diesel::table! {
 }
 
 diesel::table! {
-    upload_problems (id) {
-        id -> BigInt,
+    upload_problems (upload_id, number) {
         upload_id -> BigInt,
-        line -> BigInt,
+        number -> BigInt,
+        digest -> BigInt,
         heading -> Text,
         words -> Text,
+        rows -> BigInt,
     }
 }
 

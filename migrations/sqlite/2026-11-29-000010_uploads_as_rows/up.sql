@@ -27,20 +27,24 @@ CREATE TABLE upload_rows (
     trainee_id TEXT,
     cells      TEXT NOT NULL,    -- separated by U+001F; blank after the row was sent, or after 24 hours
     details    TEXT NOT NULL,    -- JSON that the program defines; blank like the cells
+    problems   TEXT NOT NULL,    -- the numbers of its problems, separated by commas
     PRIMARY KEY (upload_id, line)
 );
 
 CREATE INDEX upload_rows_by_status ON upload_rows (upload_id, status, line);
 
+-- The different problems of an upload. Thousands of rows can have the same one.
 CREATE TABLE upload_problems (
-    id        INTEGER PRIMARY KEY,
     upload_id INTEGER NOT NULL REFERENCES uploads (id) ON DELETE CASCADE,
-    line      INTEGER NOT NULL, -- of the refused row
-    heading   TEXT NOT NULL,    -- of the column; blank for a problem of the whole row
-    words     TEXT NOT NULL
+    number    INTEGER NOT NULL, -- within the upload, from 1
+    digest    INTEGER NOT NULL, -- of heading and words
+    heading   TEXT NOT NULL, -- of the column; blank for a problem of the whole row
+    words     TEXT NOT NULL,
+    rows      INTEGER NOT NULL, -- the number of rows with the problem
+    PRIMARY KEY (upload_id, number)
 );
 
-CREATE INDEX upload_problems_by_line ON upload_problems (upload_id, line);
+CREATE UNIQUE INDEX upload_problems_by_digest ON upload_problems (upload_id, digest);
 
 -- Digests, because the first row of a file without headings is about a trainee.
 CREATE TABLE upload_headings (

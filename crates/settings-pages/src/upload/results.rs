@@ -153,7 +153,7 @@ fn show_results(
     let mut problems = Vec::new();
     for count in session.count_upload_problems(&upload, PROBLEMS)? {
         problems.push(ProblemLine {
-            address: format!("/settings/upload/{}?{PROBLEM}={}", upload.id, count.id),
+            address: format!("/settings/upload/{}?{PROBLEM}={}", upload.id, count.number),
             words: CellProblem {
                 heading: count.heading.clone(),
                 words: count.words.clone(),
@@ -166,12 +166,14 @@ fn show_results(
     let asked = RowStatus::named(request.query.value(STATUS));
     let status = asked.or(with_rows.copied()).unwrap_or(RowStatus::Equal);
     let problem = request.query.value(PROBLEM).parse::<i64>().ok();
-    let problem = problems.iter().find(|line| Some(line.count.id) == problem);
+    let problem = problems
+        .iter()
+        .find(|line| Some(line.count.number) == problem);
     let (listed, address, filter) = match problem {
         Some(line) => (
             line.words.clone(),
             line.address.clone(),
-            RowFilter::Problem(line.count.id),
+            RowFilter::Problem(line.count.number),
         ),
         None => (
             title(upload.state, status).to_owned(),

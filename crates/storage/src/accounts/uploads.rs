@@ -29,7 +29,7 @@ mod rows;
 mod tests;
 mod work;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
@@ -276,7 +276,7 @@ impl Session<'_> {
             ))
             .returning(uploads::id)
             .get_result(self.connection)?;
-        self.put_upload_rows(id, rows)?;
+        self.put_upload_rows(id, rows, &HashMap::new())?;
         Ok(id)
     }
 
@@ -424,7 +424,11 @@ fn stop(
         ))
         .execute(connection)?;
     diesel::update(upload_rows::table.filter(upload_rows::upload_id.eq_any(ids)))
-        .set((upload_rows::cells.eq(""), upload_rows::details.eq("")))
+        .set((
+            upload_rows::cells.eq(""),
+            upload_rows::details.eq(""),
+            upload_rows::problems.eq(""),
+        ))
         .execute(connection)?;
     diesel::delete(upload_problems::table.filter(upload_problems::upload_id.eq_any(ids)))
         .execute(connection)?;

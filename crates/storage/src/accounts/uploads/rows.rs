@@ -1,16 +1,19 @@
 //! The rows of an upload, with their results and problems.
 
+use std::collections::{BTreeSet, HashMap};
+
 use database::connection::DatabaseConnection;
-use diesel::dsl::{count_star, max, min};
+use diesel::dsl::{count_star, max};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
+use sha2::{Digest as _, Sha256};
 
 use super::UploadRecord;
 use crate::error::StorageError;
 use crate::schema::{upload_problems, upload_rows};
 use crate::session::Session;
 
-/// The most rows in one statement on PostgreSQL.
+/// The most rows in one statement on PostgreSQL, and the most numbers in a condition.
 const ROWS_PER_STATEMENT: usize = 500;
 
 /// What happens, or has happened, to a row.
@@ -124,10 +127,10 @@ pub struct UploadProblem {
 }
 
 /// Rows with equal problems.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
 pub struct ProblemCount {
-    /// A number that identifies the problem within the upload.
-    pub id: i64,
+    /// The number of the problem within the upload, from 1.
+    pub number: i64,
     /// The heading of the column; blank for a problem of the whole row.
     pub heading: String,
     /// The problem.
@@ -155,15 +158,18 @@ struct StoredRow<'a> {
     trainee_id: Option<&'a str>,
     cells: &'a str,
     details: &'a str,
+    problems: &'a str,
 }
 
 #[derive(Insertable)]
 #[diesel(table_name = upload_problems, treat_none_as_default_value = false)]
 struct StoredProblem<'a> {
     upload_id: i64,
-    line: i64,
+    number: i64,
+    digest: i64,
     heading: &'a str,
     words: &'a str,
+    rows: i64,
 }
 
 /// Adds rows, or replaces those with the same lines.
@@ -179,7 +185,20 @@ macro_rules! put_rows {
                 upload_rows::trainee_id.eq(excluded(upload_rows::trainee_id)),
                 upload_rows::cells.eq(excluded(upload_rows::cells)),
                 upload_rows::details.eq(excluded(upload_rows::details)),
+                upload_rows::problems.eq(excluded(upload_rows::problems)),
             ))
+            .execute($connection)?
+    };
+}
+
+/// Adds problems, or adds to the numbers of their rows.
+macro_rules! put_problems {
+    ($problems:expr, $connection:expr) => {
+        diesel::insert_into(upload_problems::table)
+            .values($problems)
+            .on_conflict((upload_problems::upload_id, upload_problems::number))
+            .do_update()
+            .set(upload_problems::rows.eq(upload_problems::rows + excluded(upload_problems::rows)))
             .execute($connection)?
     };
 }
@@ -187,11 +206,13 @@ macro_rules! put_rows {
 type Columns = (i64, String, Option<String>, Option<String>, String, String);
 
 impl Session<'_> {
-    /// Adds rows to an upload, or replaces those with the same lines.
+    /// Adds rows to an upload, or replaces those with the same lines. `problems` has the numbers of
+    /// problems by line.
     pub(super) fn put_upload_rows(
         &mut self,
         id: i64,
         rows: &[UploadRow],
+        problems: &HashMap<i64, String>,
     ) -> Result<(), StorageError> {
         for rows in rows.chunks(ROWS_PER_STATEMENT) {
             let mut stored = Vec::with_capacity(rows.len());
@@ -204,6 +225,7 @@ impl Session<'_> {
                     trainee_id: row.trainee_id.as_deref(),
                     cells: &row.cells,
                     details: &row.details,
+                    problems: problems.get(&row.line).map_or("", String::as_str),
                 });
             }
             match self.connection {
@@ -221,38 +243,75 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Adds problems of rows.
-    pub(super) fn add_upload_problems(
+    /// Adds the problems of rows. Returns the numbers of the problems by line, as rows store them.
+    ///
+    /// The lease of the upload is held, so that no other server numbers its problems.
+    pub(super) fn number_problems(
         &mut self,
         id: i64,
         problems: &[UploadProblem],
-    ) -> Result<(), StorageError> {
-        for problems in problems.chunks(ROWS_PER_STATEMENT) {
-            let mut stored = Vec::with_capacity(problems.len());
-            for problem in problems {
+    ) -> Result<HashMap<i64, String>, StorageError> {
+        let mut numbers_by_line = HashMap::new();
+        if problems.is_empty() {
+            return Ok(numbers_by_line);
+        }
+        let of_upload = upload_problems::table.filter(upload_problems::upload_id.eq(id));
+        let digests: Vec<_> = problems.iter().map(digest_problem).collect();
+        let mut numbers: HashMap<i64, i64> = HashMap::new();
+        for digests in digests.chunks(ROWS_PER_STATEMENT) {
+            let known = of_upload
+                .filter(upload_problems::digest.eq_any(digests))
+                .select((upload_problems::digest, upload_problems::number))
+                .load::<(i64, i64)>(self.connection)?;
+            numbers.extend(known);
+        }
+        let last = of_upload
+            .select(max(upload_problems::number))
+            .first::<Option<i64>>(self.connection)?;
+        let mut next = last.unwrap_or(0) + 1;
+        let mut stored: Vec<StoredProblem<'_>> = Vec::new();
+        let mut positions = HashMap::new();
+        for (problem, digest) in problems.iter().zip(digests) {
+            let number = *numbers.entry(digest).or_insert_with(|| {
+                next += 1;
+                next - 1
+            });
+            let of_line: &mut String = numbers_by_line.entry(problem.line).or_default();
+            if read_numbers(of_line).any(|other| other == number) {
+                continue;
+            }
+            if !of_line.is_empty() {
+                of_line.push(',');
+            }
+            of_line.push_str(&number.to_string());
+            let position = *positions.entry(number).or_insert_with(|| {
                 stored.push(StoredProblem {
                     upload_id: id,
-                    line: problem.line,
+                    number,
+                    digest,
                     heading: &problem.heading,
                     words: &problem.words,
+                    rows: 0,
                 });
+                stored.len() - 1
+            });
+            if let Some(problem) = stored.get_mut(position) {
+                problem.rows += 1;
             }
+        }
+        for stored in stored.chunks(ROWS_PER_STATEMENT) {
             match self.connection {
                 DatabaseConnection::Postgres(inner) => {
-                    diesel::insert_into(upload_problems::table)
-                        .values(&stored)
-                        .execute(inner)?;
+                    put_problems!(stored, inner);
                 }
                 DatabaseConnection::Sqlite(inner) => {
-                    for problem in &stored {
-                        diesel::insert_into(upload_problems::table)
-                            .values(problem)
-                            .execute(inner)?;
+                    for problem in stored {
+                        put_problems!(problem, inner);
                     }
                 }
             }
         }
-        Ok(())
+        Ok(numbers_by_line)
     }
 
     /// The numbers of rows by status. Statuses without rows are left out.
@@ -320,21 +379,14 @@ impl Session<'_> {
 
     /// The lines of the rows that have the problem with this number.
     fn lines_with_problem(&mut self, id: i64, problem: i64) -> Result<Vec<i64>, StorageError> {
-        let wanted = upload_problems::table
-            .find(problem)
-            .filter(upload_problems::upload_id.eq(id))
-            .select((upload_problems::heading, upload_problems::words))
-            .first::<(String, String)>(self.connection)
-            .optional()?;
-        let Some((heading, words)) = wanted else {
-            return Ok(Vec::new());
-        };
-        Ok(upload_problems::table
-            .filter(upload_problems::upload_id.eq(id))
-            .filter(upload_problems::heading.eq(heading))
-            .filter(upload_problems::words.eq(words))
-            .select(upload_problems::line)
-            .load(self.connection)?)
+        let rows = upload_rows::table
+            .filter(upload_rows::upload_id.eq(id))
+            .filter(upload_rows::problems.ne(""))
+            .select((upload_rows::line, upload_rows::problems))
+            .load::<(i64, String)>(self.connection)?;
+        let mut with_problem = rows;
+        with_problem.retain(|(_, numbers)| read_numbers(numbers).any(|number| number == problem));
+        Ok(with_problem.into_iter().map(|(line, _)| line).collect())
     }
 
     /// The keys of all rows, in the order of the lines.
@@ -366,25 +418,15 @@ impl Session<'_> {
     ) -> Result<Vec<ProblemCount>, StorageError> {
         let counted = upload_problems::table
             .filter(upload_problems::upload_id.eq(upload.id))
-            .group_by((upload_problems::heading, upload_problems::words))
-            .order((count_star().desc(), min(upload_problems::id)))
+            .order((upload_problems::rows.desc(), upload_problems::number))
             .limit(most)
             .select((
-                max(upload_problems::id),
+                upload_problems::number,
                 upload_problems::heading,
                 upload_problems::words,
-                count_star(),
-            ))
-            .load::<(Option<i64>, String, String, i64)>(self.connection)?;
-        let counts = counted
-            .into_iter()
-            .map(|(id, heading, words, rows)| ProblemCount {
-                id: id.unwrap_or_default(),
-                heading,
-                words,
-                rows,
-            });
-        Ok(counts.collect())
+                upload_problems::rows,
+            ));
+        Ok(counted.load(self.connection)?)
     }
 
     /// The problems of rows from one line to another, in the order of the lines.
@@ -398,17 +440,61 @@ impl Session<'_> {
         from: i64,
         to: i64,
     ) -> Result<Vec<UploadProblem>, StorageError> {
-        Ok(upload_problems::table
-            .filter(upload_problems::upload_id.eq(upload.id))
-            .filter(upload_problems::line.between(from, to))
-            .order((upload_problems::line, upload_problems::id))
-            .select((
-                upload_problems::line,
-                upload_problems::heading,
-                upload_problems::words,
-            ))
-            .load(self.connection)?)
+        let rows = upload_rows::table
+            .filter(upload_rows::upload_id.eq(upload.id))
+            .filter(upload_rows::line.between(from, to))
+            .filter(upload_rows::problems.ne(""))
+            .order(upload_rows::line)
+            .select((upload_rows::line, upload_rows::problems))
+            .load::<(i64, String)>(self.connection)?;
+        let wanted: BTreeSet<i64> = rows
+            .iter()
+            .flat_map(|(_, numbers)| read_numbers(numbers))
+            .collect();
+        let wanted: Vec<i64> = wanted.into_iter().collect();
+        let mut described: HashMap<i64, (String, String)> = HashMap::new();
+        for numbers in wanted.chunks(ROWS_PER_STATEMENT) {
+            let found = upload_problems::table
+                .filter(upload_problems::upload_id.eq(upload.id))
+                .filter(upload_problems::number.eq_any(numbers))
+                .select((
+                    upload_problems::number,
+                    (upload_problems::heading, upload_problems::words),
+                ))
+                .load::<(i64, (String, String))>(self.connection)?;
+            described.extend(found);
+        }
+        let mut problems = Vec::new();
+        for (line, numbers) in rows {
+            for (heading, words) in read_numbers(&numbers).filter_map(|one| described.get(&one)) {
+                problems.push(UploadProblem {
+                    line,
+                    heading: heading.clone(),
+                    words: words.clone(),
+                });
+            }
+        }
+        Ok(problems)
     }
+}
+
+/// The digest of a problem. The problems of one upload differ in its first 8 bytes.
+fn digest_problem(problem: &UploadProblem) -> i64 {
+    let digest = Sha256::new()
+        .chain_update(&problem.heading)
+        .chain_update("\u{1f}")
+        .chain_update(&problem.words)
+        .finalize();
+    let mut first = [0; 8];
+    for (byte, of_digest) in first.iter_mut().zip(digest) {
+        *byte = of_digest;
+    }
+    i64::from_be_bytes(first)
+}
+
+/// Reads the numbers of the problems of a row.
+fn read_numbers(stored: &str) -> impl Iterator<Item = i64> {
+    stored.split(',').filter_map(|number| number.parse().ok())
 }
 
 /// The numbers of rows of an upload by status.

@@ -227,9 +227,10 @@ fn results_are_counted_and_listed_by_status_and_problem() {
     let results = vec![
         row(2, RowStatus::Register, "k2"),
         row(3, RowStatus::Refused, "k3"),
-        row(5, RowStatus::Refused, "k5"),
     ];
     let lease = store(&register, &lease, results).unwrap();
+    let later_results = vec![row(5, RowStatus::Refused, "k5")];
+    let lease = store(&register, &lease, later_results).unwrap();
     assert!(finish(&register, lease, UploadState::Checked));
     let upload = find(&register, by, id).unwrap();
     register
@@ -241,7 +242,7 @@ fn results_are_counted_and_listed_by_status_and_problem() {
             assert_eq!((problems.len(), problems[0].rows), (1, 2));
             for filter in [
                 RowFilter::Statuses(&[RowStatus::Refused]),
-                RowFilter::Problem(problems[0].id),
+                RowFilter::Problem(problems[0].number),
             ] {
                 let mut list = |after| {
                     let rows = session.list_upload_rows(&upload, filter, after, 1)?;

@@ -128,8 +128,8 @@ impl Session<'_> {
         if renewed == 0 {
             return Ok(None);
         }
-        self.put_upload_rows(lease.id, rows)?;
-        self.add_upload_problems(lease.id, problems)?;
+        let numbers = self.number_problems(lease.id, problems)?;
+        self.put_upload_rows(lease.id, rows, &numbers)?;
         Ok(Some(UploadLease {
             until,
             ..lease.clone()
