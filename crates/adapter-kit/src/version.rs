@@ -57,12 +57,12 @@ impl ApiVersion {
     }
 }
 
-/// The dates and the availability of a version. Its successor is the next version in the list.
+/// The dates and the status of a version. Its successor is the next version in the list.
 #[derive(Debug, Clone, Copy)]
 pub struct Publication {
     /// The day of publication; `None` while no date is set.
     pub since: Option<NaiveDate>,
-    /// The environments that serve the version.
+    /// The environments that the version is released for.
     pub status: Status,
     /// The first day of the deprecation; `None` if it is not announced.
     pub deprecated_on: Option<NaiveDate>,
@@ -70,7 +70,7 @@ pub struct Publication {
     pub sunset_on: Option<NaiveDate>,
 }
 
-/// The environments that serve a version.
+/// The environments that a version is released for. A server serves every version in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// The sandbox and production.

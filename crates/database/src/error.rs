@@ -100,7 +100,8 @@ pub enum DatabaseError {
     Closed,
     /// The database file does not exist.
     #[error(
-        "{} does not exist: check --database-url; `trainee-register serve`, `migrate` and `provider add` create a database",
+        "{} does not exist: check --database-url (REGISTER_DATABASE_URL); `trainee-register serve`, `migrate` and \
+         `provider add` create a database",
         .0.display()
     )]
     Absent(PathBuf),
@@ -129,7 +130,7 @@ pub enum DatabaseError {
         source: std::io::Error,
     },
     /// The path of a SQLite database is a folder.
-    #[error("{} is a folder: name the file of the database in --database-url, such as sqlite://{}", .0.display(), .0.join("register.db").display())]
+    #[error("{} is a folder: name the file of the database in --database-url (REGISTER_DATABASE_URL), such as sqlite://{}", .0.display(), .0.join("register.db").display())]
     IsFolder(PathBuf),
     /// A thread that writes cannot be started.
     #[error("writer thread cannot be started")]

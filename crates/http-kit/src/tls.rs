@@ -19,7 +19,11 @@ use rustls::{InconsistentKeys, ServerConfig};
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
-    #[error("cannot read {}: {source}; check --tls-certificate, --tls-key and who may read the files", .path.display())]
+    #[error(
+        "cannot read {}: {source}; check --tls-certificate (REGISTER_TLS_CERTIFICATE), --tls-key (REGISTER_TLS_KEY) \
+         and who may read the files",
+        .path.display()
+    )]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -7,6 +7,7 @@
 
 use std::io::{IsTerminal as _, stderr};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use http_kit::logging::{LogFormat, Writing};
 use log::LevelFilter;
@@ -56,6 +57,9 @@ pub struct CommandLine {
     /// The names of the command and its subcommand.
     #[arg(skip)]
     name: String,
+    /// The provider in the arguments of the command.
+    #[arg(skip)]
+    ukprn: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -172,6 +176,39 @@ fn full_name(matches: &ArgMatches) -> String {
     commands.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 }
 
+/// The provider in the arguments of the command.
+fn provider_argument(mut matches: &ArgMatches) -> Option<String> {
+    while let Some((_, of_subcommand)) = matches.subcommand() {
+        matches = of_subcommand;
+    }
+    let values = ["provider", "ukprn"].map(|id| matches.try_get_one::<String>(id).ok().flatten());
+    values.into_iter().flatten().next().cloned()
+}
+
+/// Adds the environment variables to the options of `serve` in an error.
+fn name_variables(mut error: clap::Error, serve: &clap::Command) -> clap::Error {
+    let options = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) => ContextValue::String(append_variable(option, serve)),
+        Some(ContextValue::Strings(options)) => {
+            let options = options.iter().map(|option| append_variable(option, serve));
+            ContextValue::Strings(options.collect())
+        }
+        _ => return error,
+    };
+    error.insert(ContextKind::InvalidArg, options);
+    error
+}
+
+/// Adds its environment variable to an option of `serve` as shown in errors.
+fn append_variable(shown: &str, serve: &clap::Command) -> String {
+    let mut options = serve.get_arguments();
+    let option = options.find(|option| option.to_string() == shown);
+    match option.and_then(Arg::get_env) {
+        Some(variable) => format!("{shown} ({})", variable.display()),
+        None => shown.to_owned(),
+    }
+}
+
 /// Adds the environment variable of an option of `serve`, unless it has one.
 fn with_variable(option: Arg) -> Arg {
     if option.get_env().is_some() {
@@ -193,10 +230,19 @@ impl CommandLine {
     /// after printing help.
     #[must_use]
     pub fn from_environment() -> Self {
-        let matches = Self::complete_command().get_matches();
+        let mut command = Self::complete_command();
+        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        let matches = matches.unwrap_or_else(|error| {
+            let is_serve = std::env::args_os().any(|argument| argument == "serve");
+            match command.find_subcommand("serve").filter(|_| is_serve) {
+                Some(serve) => name_variables(error, serve).exit(),
+                None => error.exit(),
+            }
+        });
         let line = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         Self {
             name: full_name(&matches),
+            ukprn: provider_argument(&matches),
             ..line
         }
     }
@@ -236,11 +282,15 @@ impl CommandLine {
     /// [`CommandError`]
     pub fn run(self) -> Result<(), CommandError> {
         let Self {
-            by, name, command, ..
+            by,
+            name,
+            ukprn,
+            command,
+            ..
         } = self;
         let by = by.resolve();
         let is_recorded = !UNRECORDED.contains(&name.as_str()) && !command.only_checks();
-        let outcome = command.run(&by);
+        let outcome = command.run(&by).map_err(|error| error.with_ukprn(ukprn));
         if is_recorded {
             let outcome = if outcome.is_ok() { "done" } else { "failed" };
             log::info!(target: "command", command = name.as_str(), by = by.as_str(), outcome; "command");

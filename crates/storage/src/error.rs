@@ -39,8 +39,8 @@ pub enum StorageError {
     },
     /// The database holds no register.
     #[error(
-        "{database} holds no register: check --database-url; `trainee-register serve`, `migrate` and `provider add` \
-         create one"
+        "{database} holds no register: check --database-url (REGISTER_DATABASE_URL); `trainee-register serve`, \
+         `migrate` and `provider add` create one"
     )]
     NoRegister {
         /// The name of the database in messages.

@@ -47,7 +47,7 @@ struct MovePage {
     /// The other pairs with one of the two versions.
     others: Vec<Link>,
     states: [VersionState; 2],
-    /// Whether the target version is available only in the sandbox.
+    /// Whether the target version is not released for production.
     is_sandbox_only: bool,
     /// The number of changes and of breaking changes, in a sentence.
     counted: String,
@@ -94,7 +94,7 @@ impl VersionState {
             label: served.version.label,
             state: match publication.status {
                 Status::Released => "Released",
-                Status::SandboxOnly => "Sandbox only",
+                Status::SandboxOnly => "For use in the sandbox",
             },
             since: publication
                 .since

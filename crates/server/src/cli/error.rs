@@ -8,7 +8,7 @@ use http_kit::tls::TlsError;
 use registry::erasure::ErasureError;
 use registry::import::ImportError;
 use registry::import::reference_data::ReferenceDataError;
-use storage::error::StorageError;
+use storage::error::{Refusal, StorageError};
 use storage::identifiers::IDENTIFIER_LENGTH;
 use storage::maintenance::backup::BackupError;
 use storage::maintenance::copy::CopyError;
@@ -61,7 +61,7 @@ pub enum CommandError {
     #[error("the server stopped: {0}")]
     Server(#[source] std::io::Error),
     /// `--demo` requires the sandbox.
-    #[error("--demo works in the sandbox environment only")]
+    #[error("--demo (REGISTER_DEMO) works in the sandbox environment only")]
     DemoOutsideSandbox,
     /// Seeding requires the sandbox.
     #[error("`sandbox seed` works in the sandbox environment only")]
@@ -127,7 +127,10 @@ pub enum CommandError {
     #[error("rows refused: {0}; all others were processed")]
     ActionsRefused(usize),
     /// Options of the simulated registry require the sandbox.
-    #[error("--registry and --registry-delay work in the sandbox environment only")]
+    #[error(
+        "--registry (REGISTER_REGISTRY) and --registry-delay (REGISTER_REGISTRY_DELAY) work in the sandbox \
+         environment only"
+    )]
     RegistryOutsideSandbox,
     /// Reference data is unusable, or could not be written.
     #[error(transparent)]
@@ -173,6 +176,9 @@ pub enum CommandError {
     /// No request has the identifier. Clients can choose identifiers of another length.
     #[error("no request with the identifier {id} was found{hint}", id = .0, hint = other_length(.0))]
     UnknownRequest(String),
+    /// No provider has the UKPRN.
+    #[error("no provider has the UKPRN {0}; to list all providers, run `provider list`")]
+    UnknownProvider(String),
     /// No trainee has the identifier.
     #[error("no trainee has the identifier {0}")]
     UnknownTrainee(String),
@@ -199,6 +205,16 @@ const PIPE_CLOSED: u8 = 141;
 const PENDING: u8 = 3;
 
 impl CommandError {
+    /// Names the provider in the error, if no provider has this UKPRN.
+    pub(super) fn with_ukprn(self, ukprn: Option<String>) -> Self {
+        match (self, ukprn) {
+            (Self::Storage(StorageError::Refused(Refusal::UnknownProvider)), Some(ukprn)) => {
+                Self::UnknownProvider(ukprn)
+            }
+            (error, _) => error,
+        }
+    }
+
     /// The exit status of an error that needs no message; `None` for all other errors.
     #[must_use]
     pub fn silent_status(&self) -> Option<u8> {

@@ -23,6 +23,8 @@ use http_kit::error_chain::Causes;
 use http_kit::limits::rate_limit::RateLimit;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::metrics;
+use http_kit::paths::SETTINGS;
+use http_kit::requests::client_address::TrustedProxies;
 use metrics_exporter_prometheus::{BuildError, PrometheusHandle};
 use registry::simulated;
 use settings_pages::SettingsPages;
@@ -211,7 +213,10 @@ impl Serve {
         if !self.has_operator_listener() {
             return Ok(None);
         }
-        let listener = startup::listen(&self.operator_listen, "--operator-listen")?;
+        let listener = startup::listen(
+            &self.operator_listen,
+            "--operator-listen (REGISTER_OPERATOR_LISTEN)",
+        )?;
         log::info!(
             "listening for operators on http://{}",
             listener.local_addr().map_err(CommandError::Server)?
@@ -248,7 +253,7 @@ impl Serve {
         log::info!("environment: {environment}");
         self.prepare(&store, environment)?;
         large_blocks::keep_large_blocks();
-        let listener = startup::listen(&self.listen, "--listen")?;
+        let listener = startup::listen(&self.listen, "--listen (REGISTER_LISTEN)")?;
         let issuer = self
             .openid
             .issuer(environment, self.settings.are_served(environment))?;
@@ -296,6 +301,7 @@ impl Serve {
             };
             Mailer::new(server, sites, environment)
         });
+        self.log_pages(environment, &served, service.certificate.is_some());
         record_served_addresses(&store, &served);
         let options = RecorderOptions {
             versions,
@@ -369,6 +375,28 @@ impl Serve {
         })
     }
 
+    /// Logs the addresses of the settings pages. Warns if no browser can use these pages, because
+    /// neither the server nor a trusted proxy has TLS.
+    fn log_pages(&self, environment: Environment, served: &ServedAddresses, has_certificate: bool) {
+        log::info!(
+            "settings pages: {}; operators' pages: {}",
+            pages_address(served.settings.as_deref()),
+            pages_address(served.operator_pages.as_deref())
+        );
+        // In a sandbox, a browser on the same machine needs no TLS.
+        let needs_https =
+            environment == Environment::Production || self.settings.has_https_address();
+        let trusted_proxies = self.bounds.trusted_proxies.clone().unwrap_or_default();
+        let has_https = has_certificate || trusted_proxies != TrustedProxies::default();
+        if self.settings.are_on(environment) && needs_https && !has_https {
+            log::warn!(
+                "the settings pages need HTTPS, and answer 403: set --tls-certificate \
+                 (REGISTER_TLS_CERTIFICATE), or --trusted-proxies (REGISTER_TRUSTED_PROXIES) to the \
+                 address of the proxy with TLS"
+            );
+        }
+    }
+
     /// Checks the clock, adds the organisations of a sandbox, and warns if no schools or training
     /// partners were imported.
     fn prepare(&self, store: &Store, environment: Environment) -> Result<(), CommandError> {
@@ -379,10 +407,16 @@ impl Serve {
             })?;
         }
         let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
-        for (empty, what) in [(no_schools, "school"), (no_partners, "training partner")] {
-            if empty {
-                log::warn!("no {what} imported; every well-formed {what} number is accepted");
-            }
+        if no_schools {
+            log::warn!(
+                "no school imported; every well-formed school number is accepted, and a placement \
+                 needs a name"
+            );
+        }
+        if no_partners {
+            log::warn!(
+                "no training partner imported; every well-formed training partner number is accepted"
+            );
         }
         Ok(())
     }
@@ -413,6 +447,11 @@ impl Serve {
         };
         Ok(state.with_trusted_proxies(self.bounds.trusted_proxies.clone().unwrap_or_default()))
     }
+}
+
+/// The address of the settings pages at a site, or `off` without a site.
+fn pages_address(site: Option<&str>) -> String {
+    site.map_or_else(|| "off".to_owned(), |site| format!("{site}{SETTINGS}"))
 }
 
 /// Records the addresses of the pages for the links of `user invite`, if they have changed. A

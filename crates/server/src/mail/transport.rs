@@ -164,7 +164,10 @@ pub(super) enum SendError {
     #[error("the recipient's address is not usable")]
     Unusable,
     /// The pages of a link are not served.
-    #[error("the pages of the link are not served; see --settings and --operator-pages")]
+    #[error(
+        "the pages of the link are not served; see --settings (REGISTER_SETTINGS) and --operator-pages \
+         (REGISTER_OPERATOR_PAGES)"
+    )]
     NoPages,
     /// The mail server refused a command, with this status.
     #[error("the mail server answered {0}")]

@@ -147,7 +147,8 @@ async fn finish(state: &AppState, max_time: Duration) {
     match rt::time::timeout(max_time, all_work).await {
         Ok(()) => {}
         Err(_) => log::warn!(
-            "shutdown: background writes unfinished after {} s; increase --drain-time",
+            "shutdown: background writes unfinished after {} s; increase --drain-time \
+             (REGISTER_DRAIN_TIME)",
             max_time.as_secs()
         ),
     }

@@ -27,7 +27,7 @@ pub enum StartError {
     /// The clock is wrong.
     #[error(
         "{0}; set this machine's clock (timedatectl); if this clock is right and the other time is \
-         wrong, start with --clock-check warn"
+         wrong, start with --clock-check warn (REGISTER_CLOCK_CHECK)"
     )]
     Clock(WrongClock),
     /// The server cannot listen on the address.
@@ -130,9 +130,11 @@ fn listen_hint(error: &io::Error) -> &'static str {
 /// The remedy for an unusable database. Follows the description of the problem.
 pub(crate) fn remedy(error: &StorageError) -> &'static str {
     match error {
-        StorageError::Database(DatabaseError::UnknownAddress) => "; check --database-url",
+        StorageError::Database(DatabaseError::UnknownAddress) => {
+            "; check --database-url (REGISTER_DATABASE_URL)"
+        }
         StorageError::Database(DatabaseError::Folder { .. }) => {
-            "; check --database-url, or create the folder"
+            "; check --database-url (REGISTER_DATABASE_URL), or create the folder"
         }
         StorageError::Database(DatabaseError::DatabaseFileChanged(_)) => {
             "; put the file back, or restore a backup with `trainee-register restore`"
@@ -144,10 +146,11 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::Database(DatabaseError::ServerUnavailable(_))
         | StorageError::Database(DatabaseError::OutcomeUnknown(_))
         | StorageError::Database(DatabaseError::ConnectionLost(_)) => {
-            "; check --database-url; the database must be running, and this user must have access"
+            "; check --database-url (REGISTER_DATABASE_URL); the database must be running, and this user \
+             must have access"
         }
         StorageError::Database(DatabaseError::ReadOnly(_)) | StorageError::CursorOnStandby => {
-            "; set --database-url to a writable database server"
+            "; set --database-url (REGISTER_DATABASE_URL) to a writable database server"
         }
         StorageError::Database(DatabaseError::DatabaseFault(_)) => {
             "; grant this user the missing permissions, or check for damage \

@@ -16,7 +16,7 @@ const ORGANISATIONS: i64 = 200;
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
     /// No provider has this UKPRN.
-    #[error("no provider has the UKPRN {0}")]
+    #[error("no provider has the UKPRN {0}; to list all providers, run `provider list`")]
     UnknownProvider(String),
     /// The rules of the newest version refuse an invented trainee.
     #[error("the rules reject an invented trainee: {0:?}")]

@@ -57,9 +57,9 @@ fn a_register_in_all_states_is_clean_beside_its_server() {
             checked.stderr()
         );
         assert!(
-            checked.stderr().ends_with("no problems found\n"),
+            checked.stdout().ends_with("no problems found\n"),
             "{}",
-            checked.stderr()
+            checked.stdout()
         );
         // The demo adds its own.
         let counted = texts(

@@ -272,7 +272,7 @@ fn mail_options_that_cannot_work_are_refused() {
         (
             "smtp://mail.example:587",
             &[][..],
-            "--smtp-url must use TLS",
+            "--smtp-url (REGISTER_SMTP_URL) must use TLS",
         ),
         ("https://mail.example", &[], "must be like smtps://"),
         ("smtps://:zqxsecret@mail.example", &[], "no user name"),
@@ -289,7 +289,7 @@ fn mail_options_that_cannot_work_are_refused() {
         (
             "smtps://mail.example",
             &["--settings", "on", "--environment", "production"],
-            "--smtp-url needs --settings-url in production",
+            "(REGISTER_SMTP_URL) needs --settings-url (REGISTER_SERVE_SETTINGS_URL) in production",
         ),
     ] {
         let options = [&SERVE[..3], &FROM, &["--smtp-url", url], options].concat();
@@ -306,5 +306,11 @@ fn mail_options_that_cannot_work_are_refused() {
         None,
     );
     assert_eq!(ended.status(), 2, "{}", ended.stderr());
-    assert!(ended.stderr().contains("--mail-from"), "{}", ended.stderr());
+    assert!(
+        ended
+            .stderr()
+            .contains("--mail-from <ADDRESS> (REGISTER_MAIL_FROM)"),
+        "{}",
+        ended.stderr()
+    );
 }

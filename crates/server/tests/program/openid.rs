@@ -34,15 +34,15 @@ fn contradictory_options_stop_the_start_with_a_reason() {
     for (options, expected) in [
         (
             of("http://id.example").to_vec(),
-            "--oidc-issuer must be https://HOST",
+            "--oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST",
         ),
         (
             of("id.example").to_vec(),
-            "--oidc-issuer must be https://HOST",
+            "--oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST",
         ),
         (
             of("https://me:zqxsecret@id.example").to_vec(),
-            "--oidc-issuer must be https://HOST",
+            "--oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST",
         ),
         (file(&empty), "the file is empty"),
         (file(&absent), "--oidc-client-secret-file"),

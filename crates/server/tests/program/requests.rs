@@ -148,7 +148,9 @@ fn what_cannot_be_looked_for_is_refused() {
         let ended = place.run(&[&command[..], &["--provider", "10000009"]].concat(), None);
         assert_eq!((ended.status(), ended.stdout()), (1, ""), "{command:?}");
         assert!(
-            ended.stderr().contains("no provider has this ukprn"),
+            ended
+                .stderr()
+                .contains("no provider has the UKPRN 10000009"),
             "{}",
             ended.stderr()
         );

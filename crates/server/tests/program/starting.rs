@@ -63,7 +63,7 @@ fn an_address_that_cannot_be_listened_on_is_named() {
         &serve(&address),
         &[
             &format!("cannot listen on {address}"),
-            "choose another port with --listen",
+            "choose another port with --listen (REGISTER_LISTEN)",
         ],
     );
     require_one_line(
@@ -326,7 +326,7 @@ fn pages_of_operators_that_nothing_serves_end_the_start() {
     };
     refused(
         &["--settings", "off", "--operator-pages", "settings"],
-        "--operator-pages settings needs the settings pages",
+        "--operator-pages settings (REGISTER_OPERATOR_PAGES) needs the settings pages",
     );
     let production = [
         "--environment",
@@ -339,6 +339,42 @@ fn pages_of_operators_that_nothing_serves_end_the_start() {
         &["--operator-pages", "operator-listener"],
         "which is off: see --operator-listen",
     );
+}
+
+#[test]
+fn settings_pages_without_https_are_warned_of() {
+    let workplace = Workplace::new();
+    let log = |options: &[&str]| {
+        let serve = [
+            "serve",
+            "--environment",
+            "production",
+            "--listen",
+            "127.0.0.1:0",
+        ];
+        Running::begin_with(&workplace, &[&serve, options].concat()).log_until("listening on ")
+    };
+    let warning = "the settings pages need HTTPS, and answer 403";
+    let off = log(&["--trusted-proxies", ""]);
+    assert!(
+        off.contains("settings pages: off; operators' pages: off"),
+        "{off}"
+    );
+    assert!(!off.contains(warning), "{off}");
+    let on = [
+        "--settings",
+        "on",
+        "--settings-url",
+        "https://register.example",
+    ];
+    let direct = log(&on);
+    assert!(
+        direct.contains("settings pages: https://register.example/settings; "),
+        "{direct}"
+    );
+    assert!(direct.contains(warning), "{direct}");
+    let proxied = log(&[&on[..], &["--trusted-proxies", "192.0.2.7"]].concat());
+    assert!(!proxied.contains(warning), "{proxied}");
 }
 
 #[test]
@@ -359,7 +395,7 @@ fn invalid_values_are_rejected_in_command_line_terms() {
         ),
         (
             &["serve", "--rate-window", "0"],
-            "must be a whole number from 1",
+            "'--rate-window <SECONDS> (REGISTER_RATE_WINDOW)': must be a whole number from 1",
         ),
         (
             &["serve", "--max-connections", "0"],

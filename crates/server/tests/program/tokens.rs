@@ -99,7 +99,10 @@ fn revoked_token_is_rejected_immediately_and_others_work() {
     let none = place.run(&["token", "list", "--provider", "10000001"], None);
     assert_eq!(
         (none.status(), none.stderr()),
-        (1, "trainee-register: no provider has this ukprn\n")
+        (
+            1,
+            "trainee-register: no provider has the UKPRN 10000001; to list all providers, run `provider list`\n"
+        )
     );
 }
 
@@ -153,7 +156,10 @@ fn closed_provider_tokens_are_rejected_beside_a_server() {
     let unknown = place.run(&["provider", "close", "10000001"], None);
     assert_eq!(
         (unknown.status(), unknown.stderr()),
-        (1, "trainee-register: no provider has this ukprn\n")
+        (
+            1,
+            "trainee-register: no provider has the UKPRN 10000001; to list all providers, run `provider list`\n"
+        )
     );
 }
 

@@ -91,6 +91,12 @@ fn commands_invite_remove_and_erase_users_with_activity_log() {
         link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1,
         "{link}"
     );
+    let users = done(run(&["user", "list"]));
+    let invitation = "person@example.com (admin of provider 10012345), valid until ";
+    assert!(
+        users.starts_with("none\n") && users.contains(invitation),
+        "{users}"
+    );
     let elsewhere = run(&[
         &invite[..],
         &["--settings-url", "https://register.example/"],

@@ -87,7 +87,7 @@ fn people<'a>(
     Ok(People {
         frame: Frame::with_organisation(request, signed_in, organisation, SettingsSection::People),
         users,
-        invitations: session.pending_invitations(&organisation.ukprn)?,
+        invitations: session.pending_invitations(Some(&organisation.ukprn))?,
         form: &request.form,
         faults,
         sends_mail: request.settings.sends_mail,

@@ -99,13 +99,13 @@ pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> 
     ))
 }
 
-/// Returns a sentence about a version that is available only in the sandbox; empty otherwise.
+/// Returns a sentence about a version that is not released for production; empty otherwise.
 fn where_usable(version: &ApiVersion) -> String {
     match version.publication.status {
         Status::Released => String::new(),
         Status::SandboxOnly => {
             format!(
-                "\n{} is available only in the sandbox. Migrate your sandbox client first.",
+                "\n{} is not released for production. Migrate your sandbox client first.",
                 version.label
             )
         }
@@ -130,16 +130,16 @@ fn steps(version: &Served, versions: &Versions) -> String {
     )
 }
 
-/// Describes the publication of a version: its release, where it is available, and its end.
+/// Describes the publication of a version: its release, its environments, and its end.
 fn state(version: &ApiVersion) -> String {
     let publication = &version.publication;
     let mut state = match (publication.since, publication.status) {
         (None, _) => "Not released. No date is set.".to_owned(),
         (Some(since), Status::Released) => {
-            format!("Released on {since}. Available in the sandbox and in production.")
+            format!("Released on {since}, for the sandbox and production.")
         }
         (Some(since), Status::SandboxOnly) => {
-            format!("Available only in the sandbox, since {since}.")
+            format!("For use in the sandbox since {since}; not released for production.")
         }
     };
     if let Some(day) = publication.deprecated_on {

@@ -50,7 +50,7 @@ fn state(register: &Register) -> String {
     register.operate(|session| {
         let tokens = session.list_tokens(None)?;
         let users = session.list_users(None)?;
-        let invitations = session.pending_invitations(UKPRN)?;
+        let invitations = session.pending_invitations(Some(UKPRN))?;
         let (providers, imports) = (
             session.list_providers()?,
             session.list_imports(None, 1_000)?,

@@ -5,7 +5,9 @@ use clap::{Args, Subcommand};
 use domain::commands::erasure::{InvalidGround, ground};
 use http_kit::paths;
 use storage::accounts::mails::InvitedByMail;
-use storage::accounts::users::{Actor, Invited, NewInvitation, UserRecord, UserRole};
+use storage::accounts::users::{
+    Actor, Invited, NewInvitation, PendingInvitation, UserRecord, UserRole,
+};
 use storage::base::token::Environment;
 use storage::error::{Refusal, StorageError};
 use storage::store::Store;
@@ -37,7 +39,7 @@ pub(crate) enum UserCommand {
         #[arg(long, value_name = "URL", value_parser = site)]
         operator_pages_url: Option<String>,
     },
-    /// List users, including removed users
+    /// List users, including removed users, and unused sign-in links
     #[command(after_help = "Example: trainee-register user list --provider 10012345")]
     List {
         #[command(flatten)]
@@ -169,9 +171,15 @@ impl UserCommand {
                 provider,
                 output,
             } => {
-                let users = database
-                    .open()?
-                    .read_blocking(|session| session.list_users(provider.as_deref()))?;
+                let (users, invitations) =
+                    database
+                        .open()?
+                        .read_blocking::<_, StorageError>(|session| {
+                            Ok((
+                                session.list_users(provider.as_deref())?,
+                                session.pending_invitations(provider.as_deref())?,
+                            ))
+                        })?;
                 let headings = [
                     "id",
                     "provider",
@@ -183,6 +191,12 @@ impl UserCommand {
                     "removed",
                 ];
                 output.print(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
+                if !invitations.is_empty() {
+                    output.note("\nunused sign-in links:")?;
+                }
+                for invitation in &invitations {
+                    output.note(describe_invitation(invitation))?;
+                }
             }
             Self::Remove { database, id } => {
                 let store = database.open_to_write()?;
@@ -340,6 +354,24 @@ fn show_mailed(invited: &InvitedByMail, store: &Store) -> Result<(), CommandErro
 
 fn timestamp(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The line of an unused sign-in link in `user list`.
+fn describe_invitation(invitation: &PendingInvitation) -> String {
+    let PendingInvitation {
+        email,
+        role,
+        provider_ukprn,
+        expires_at,
+        ..
+    } = invitation;
+    let provider = provider_ukprn
+        .as_ref()
+        .map_or_else(String::new, |ukprn| format!(" of provider {ukprn}"));
+    format!(
+        "{email} ({role}{provider}), valid until {}",
+        timestamp(*expires_at)
+    )
 }
 
 /// The row of a user in `user list`.

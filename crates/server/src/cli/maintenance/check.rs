@@ -26,8 +26,8 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Checks the data, and prints each problem and the number of checked rows. Fails if there is a
-    /// problem.
+    /// Checks the data. Prints each problem, the number of checked rows, and a line if there is no
+    /// problem. Fails if there is one.
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let lists = self.code_lists.read()?;
         let store = self.database.open()?;
@@ -61,7 +61,6 @@ impl Check {
         if found.problems > 0 {
             return Err(CommandError::ProblemsFound(found.problems));
         }
-        eprintln!("no problems found");
-        Ok(())
+        output::line("no problems found")
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Expected {
 pub enum DatabaseError {
     /// This user cannot write the file.
     #[error(
-        "{}: {}; check --database-url, and run the command as the service user, who needs write access to the file and its folder",
+        "{}: {}; check --database-url (REGISTER_DATABASE_URL), and run the command as the service user, who needs write access to the file and its folder",
         .path.display(), Causes(.source)
     )]
     NotWritable {
@@ -54,7 +54,7 @@ pub enum DatabaseError {
         source: StorageError,
     },
     /// The file is not a SQLite database.
-    #[error("{}: {}; check --database-url", .path.display(), Causes(.source))]
+    #[error("{}: {}; check --database-url (REGISTER_DATABASE_URL)", .path.display(), Causes(.source))]
     NotADatabase {
         /// The file.
         path: PathBuf,

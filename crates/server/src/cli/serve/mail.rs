@@ -14,8 +14,8 @@ use crate::mail::transport::{MailServer, SmtpUrl, SmtpUrlError};
 #[command(next_help_heading = "Mail")]
 pub(super) struct MailOptions {
     /// Mail server for sign-in links, invitations and reminders, such as
-    /// smtps://USER@mail.example:465 or smtp://USER@mail.example:587?tls=required [default: no
-    /// mails]
+    /// smtps://USER@mail.example:465 or smtp://USER@mail.example:587?tls=required; for a mail server
+    /// on this machine without TLS and login, smtp://127.0.0.1:25 [default: no mails]
     #[arg(
         long,
         value_name = "URL",
@@ -23,7 +23,8 @@ pub(super) struct MailOptions {
         hide_env_values = true
     )]
     smtp_url: Option<String>,
-    /// File with the password of the user in --smtp-url [default: the password in the URL]
+    /// File with the password of the user in --smtp-url [default: the password in the URL, or no
+    /// login]
     #[arg(long, value_name = "FILE", requires = "smtp_url")]
     smtp_password_file: Option<PathBuf>,
     /// Sender of the mails, such as register@register.example
@@ -35,19 +36,25 @@ pub(super) struct MailOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     /// The mail server is not valid.
-    #[error("--smtp-url {0}")]
+    #[error("--smtp-url (REGISTER_SMTP_URL) {0}")]
     Url(#[from] SmtpUrlError),
     /// TLS cannot be set up.
-    #[error("--smtp-url: TLS cannot be set up: {0}")]
+    #[error("--smtp-url (REGISTER_SMTP_URL): TLS cannot be set up: {0}")]
     Tls(#[from] lettre::transport::smtp::Error),
     /// The settings pages are off.
-    #[error("--smtp-url needs the settings pages, which are off: see --settings")]
+    #[error(
+        "--smtp-url (REGISTER_SMTP_URL) needs the settings pages, which are off: see --settings \
+         (REGISTER_SETTINGS)"
+    )]
     WithoutSettings,
     /// The address of the settings pages is unknown.
-    #[error("--smtp-url needs --settings-url in production: links in mails begin with it")]
+    #[error(
+        "--smtp-url (REGISTER_SMTP_URL) needs --settings-url (REGISTER_SERVE_SETTINGS_URL) in production: \
+         links in mails begin with it"
+    )]
     WithoutAddress,
     /// The password is unreadable.
-    #[error("--smtp-password-file {}: {why}", .path.display())]
+    #[error("--smtp-password-file (REGISTER_SMTP_PASSWORD_FILE) {}: {why}", .path.display())]
     Password {
         /// The file.
         path: PathBuf,

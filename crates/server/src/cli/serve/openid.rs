@@ -59,13 +59,16 @@ pub(super) struct OpenIdOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenIdError {
     /// The issuer is not valid.
-    #[error("--oidc-issuer {0}")]
+    #[error("--oidc-issuer (REGISTER_OIDC_ISSUER) {0}")]
     Issuer(#[from] AddressError),
     /// The settings pages are off.
-    #[error("--oidc-issuer needs the settings pages, which are off: see --settings")]
+    #[error(
+        "--oidc-issuer (REGISTER_OIDC_ISSUER) needs the settings pages, which are off: see --settings \
+         (REGISTER_SETTINGS)"
+    )]
     WithoutSettings,
     /// The client secret is unreadable.
-    #[error("--oidc-client-secret-file {}: {why}", .path.display())]
+    #[error("--oidc-client-secret-file (REGISTER_OIDC_CLIENT_SECRET_FILE) {}: {why}", .path.display())]
     Secret {
         /// The file.
         path: PathBuf,

@@ -40,11 +40,15 @@ pub(super) enum OperatorPages {
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorPagesError {
     /// The settings pages that should include them are off.
-    #[error("--operator-pages settings needs the settings pages, which are off: see --settings")]
+    #[error(
+        "--operator-pages settings (REGISTER_OPERATOR_PAGES) needs the settings pages, which are off: \
+         see --settings (REGISTER_SETTINGS)"
+    )]
     WithoutSettings,
     /// The operator listener is off.
     #[error(
-        "--operator-pages operator-listener needs the operator listener, which is off: see --operator-listen"
+        "--operator-pages operator-listener (REGISTER_OPERATOR_PAGES) needs the operator listener, which \
+         is off: see --operator-listen (REGISTER_OPERATOR_LISTEN)"
     )]
     WithoutListener,
 }
@@ -124,6 +128,13 @@ impl SettingsOptions {
     /// Whether the option for the address of the settings pages is set.
     pub(super) fn has_address(&self) -> bool {
         self.settings_url.is_some()
+    }
+
+    /// Whether the option for the address of the settings pages has an address with HTTPS.
+    pub(super) fn has_https_address(&self) -> bool {
+        self.settings_url
+            .as_ref()
+            .is_some_and(|site| site.starts_with("https:"))
     }
 
     /// The operators' pages on the operator listener, or `None` if they are off. `site` is the site

@@ -274,7 +274,7 @@ fn concurrent_removal_of_admin_leaves_no_invitation() {
     inviting.join().unwrap().unwrap();
     assert_eq!(
         register
-            .read(|session| session.pending_invitations(UKPRN))
+            .read(|session| session.pending_invitations(Some(UKPRN)))
             .unwrap(),
         []
     );

@@ -66,6 +66,23 @@ pub struct PendingInvitation {
     pub role: UserRole,
     /// When the link expires.
     pub expires_at: DateTime<Utc>,
+    /// The UKPRN of the organisation; `None` for an operator of the service.
+    pub provider_ukprn: Option<String>,
+}
+
+/// A usable link, and the UKPRN of its organisation.
+type PendingRow = (i64, String, StoredRole, NaiveDateTime, Option<String>);
+
+/// Converts a row. `Err` if the role is unknown.
+fn pending_invitation(row: PendingRow) -> Result<PendingInvitation, StorageError> {
+    let (id, email, role, expires_at, provider_ukprn) = row;
+    Ok(PendingInvitation {
+        id,
+        email,
+        role: UserRole::from_columns(&role, "invitations", id)?,
+        expires_at: expires_at.and_utc(),
+        provider_ukprn,
+    })
 }
 
 /// The link of an invitation that is sent by e-mail.
@@ -376,18 +393,17 @@ impl Session<'_> {
         begun.map(drop).ok_or(Refusal::LinkNotUsable.into())
     }
 
-    /// The usable links of an organisation, oldest first.
+    /// The usable links of an organisation, or all usable links, oldest first.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownProvider`].
     pub fn pending_invitations(
         &mut self,
-        provider_ukprn: &str,
+        provider_ukprn: Option<&str>,
     ) -> Result<Vec<PendingInvitation>, StorageError> {
-        let provider = self.provider(provider_ukprn)?;
-        let rows = invitations::table
-            .filter(invitations::provider_id.eq(provider.id))
+        let mut usable = invitations::table
+            .left_join(providers::table)
             .filter(invitations::used_at.is_null())
             .filter(invitations::expires_at.gt(self.now().naive_utc()))
             .order(invitations::id)
@@ -396,18 +412,18 @@ impl Session<'_> {
                 invitations::email,
                 (invitations::role, invitations::is_editor),
                 invitations::expires_at,
+                providers::ukprn.nullable(),
             ))
-            .load::<(i64, String, StoredRole, NaiveDateTime)>(self.connection)?;
-        let pending = |(id, email, role, expires_at): (i64, String, StoredRole, NaiveDateTime)| {
-            let role = UserRole::from_columns(&role, "invitations", id)?;
-            Ok(PendingInvitation {
-                id,
-                email,
-                role,
-                expires_at: expires_at.and_utc(),
-            })
-        };
-        rows.into_iter().map(pending).collect()
+            .into_boxed();
+        if let Some(ukprn) = provider_ukprn {
+            let provider = self.provider(ukprn)?;
+            usable = usable.filter(invitations::provider_id.eq(provider.id));
+        }
+        usable
+            .load::<PendingRow>(self.connection)?
+            .into_iter()
+            .map(pending_invitation)
+            .collect()
     }
 
     /// Removes up to `most` unusable links. Returns the number of removed ones.

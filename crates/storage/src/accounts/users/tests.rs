@@ -303,7 +303,7 @@ fn reopened_organisation_does_not_restore_sessions_and_links() {
     refused(accept(&register, &unused), Refusal::LinkNotUsable);
     assert!(
         register
-            .read(|session| session.pending_invitations(UKPRN))
+            .read(|session| session.pending_invitations(Some(UKPRN)))
             .unwrap()
             .is_empty()
     );
