@@ -131,7 +131,7 @@ mod tests {
     use crate::lists::Lists;
 
     #[test]
-    fn ended_codes_and_their_successors_are_codes_of_their_list() {
+    fn ended_codes_and_successors_are_listed() {
         let lists = Lists::embedded();
         for ended in ENDED_CODES {
             assert!(lists.contains(ended.list, ended.code), "{ended:?}");

@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn degree_of_mixed_kind_is_reported_with_position_and_fields() {
+    fn mixed_degree_is_reported_with_its_fields() {
         let text = |text: &str| Some(text.to_owned());
         let dated = || Degree {
             created_at: Some(timestamp()),

@@ -15,7 +15,7 @@
 //!
 //! 1. Add an entry to `record!` in `records/trainee.rs`, `placement.rs` or `degree.rs`. Add a new
 //!    code list to `lists/list.rs` and `reference-data/`. An entry with `required` needs a rule in
-//!    `rules/required.rs` (test `required_rules_are_those_of_the_required_fields`).
+//!    `rules/required.rs` (test `required_rules_match_required_fields`).
 //! 2. If a value can identify a person, add the field to `IDENTIFYING_FIELDS` in
 //!    `commands/erasure.rs`. No test detects a missing field.
 //! 3. If the field is stored, raise `SCHEMA` in `crates/stored-document/src/lib.rs` and run

@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_reference_data_is_embedded() {
+    fn every_row_of_reference_data_is_embedded() {
         let lists = Lists::embedded();
         let counted: Vec<_> = List::ALL
             .iter()
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn ethnicity_of_ambiguous_group_and_background_is_none() {
+    fn ambiguous_group_and_background_have_no_ethnicity() {
         let lists = Lists::embedded();
         assert_eq!(
             lists.ethnicity_of("black_ethnic_group", "African"),
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_identifiers_are_derived_from_list_and_code() {
+    fn missing_identifiers_are_derived() {
         let namespace = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"trainee-register");
         let derived = Uuid::new_v5(&namespace, b"degree_grade:02");
         for text in [

@@ -54,7 +54,7 @@ fn missing_ethnicity_is_shown_as_not_provided() {
 }
 
 #[test]
-fn the_phase_follows_from_the_route_before_the_ages() {
+fn phase_follows_from_route_before_ages() {
     let trainee = |route: &str, range: &str| Trainee {
         training_route: Some(route.to_owned()),
         course_age_range: Some(range.to_owned()),
@@ -75,7 +75,7 @@ fn the_phase_follows_from_the_route_before_the_ages() {
 }
 
 #[test]
-fn the_start_follows_the_plan_until_another_day_is_sent() {
+fn start_follows_plan_until_sent() {
     let planned = chrono::NaiveDate::from_ymd_opt(2026, 9, 1);
     let mut trainee = Trainee {
         itt_start_date: planned,
@@ -93,7 +93,7 @@ fn the_start_follows_the_plan_until_another_day_is_sent() {
 }
 
 #[test]
-fn imported_ages_are_shown_without_an_age_range_code() {
+fn imported_ages_are_shown_without_code() {
     let trainee = Trainee {
         course_min_age: Some(11),
         course_max_age: Some(18),

@@ -18,7 +18,7 @@ fn go_there<R: Record>(from: &R, to: &R) {
 }
 
 #[test]
-fn changes_between_two_records_turn_one_into_the_other() {
+fn changes_turn_record_into_other() {
     let full = example::trainee();
     for (one, other) in [
         (Trainee::default(), full.clone()),

@@ -49,7 +49,7 @@ impl Stored<Trainee> for Decoded<'_> {
 }
 
 #[test]
-fn record_is_shown_and_checked_alike_wherever_it_is_stored() {
+fn record_forms_are_shown_and_checked_alike() {
     let lists = Lists::embedded();
     let invalid = Trainee {
         trn: None,

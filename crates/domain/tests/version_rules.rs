@@ -118,7 +118,7 @@ fn refused(decided: Decided) -> Vec<(Path, ProblemKind)> {
 }
 
 #[test]
-fn rule_reads_the_nested_records_of_a_new_trainee() {
+fn rule_reads_new_nested_records() {
     assert_eq!(
         refused(created("12", 0, &[])),
         [(TraineeField::degrees.into(), ProblemKind::NoDegree)]
@@ -128,7 +128,7 @@ fn rule_reads_the_nested_records_of_a_new_trainee() {
 }
 
 #[test]
-fn rule_reads_the_stored_nested_records_on_an_update() {
+fn rule_reads_stored_nested_records_on_update() {
     let stored = |degrees| Trainee {
         training_route: Some("11".to_owned()),
         degrees,
@@ -159,7 +159,7 @@ fn rule_reads_the_stored_nested_records_on_an_update() {
 }
 
 #[test]
-fn rule_over_nested_records_is_skipped_if_one_has_problems() {
+fn rule_skips_nested_records_with_problems() {
     let name = Path::Nested {
         list: TraineeField::placements.into(),
         position: 0,
@@ -170,7 +170,7 @@ fn rule_over_nested_records_is_skipped_if_one_has_problems() {
 }
 
 #[test]
-fn field_that_one_version_requires_does_not_count_for_submission() {
+fn field_of_one_version_counts_nowhere_else() {
     let without = TraineeChanges {
         nationality: Change::Keep,
         ..changes("11")

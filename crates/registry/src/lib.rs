@@ -17,7 +17,7 @@
 //!    `crates/settings-pages/src/operators/registry_actions.rs`. The compiler does not check these
 //!    lists.
 //! 4. Test it in `crates/black-box/tests/api/transitions/registry.rs`, also in
-//!    `registry_actions_are_in_the_history_as_clients_saw_them`.
+//!    `registry_actions_are_in_the_history`.
 //!
 //! An import:
 //!

@@ -27,7 +27,7 @@ fn require_near(shown: &Shown, now: DateTime<Utc>) {
 }
 
 #[test]
-fn clock_jump_during_requests_leaves_later_writes_unaffected() {
+fn clock_jump_leaves_later_writes_unaffected() {
     let beginning: DateTime<Utc> = BEGINNING.parse().unwrap();
     let lengths = [
         TimeDelta::hours(2),

@@ -3,5 +3,3 @@
 mod history;
 mod registry;
 pub(crate) mod trainee_lifecycle;
-mod withdrawing;
-mod withdrawing_refused;

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn tombstone_has_no_personal_data_and_no_violations() {
+    fn tombstone_has_no_personal_data() {
         let erased = tombstone("Fs4G74pwBJ1WWa15FMzZsQKn", "10000001", Timestamp::default());
         assert_eq!(violations(&erased, Lists::embedded()), []);
         let held: Vec<_> = TraineeField::ALL

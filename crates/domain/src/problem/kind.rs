@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_have_one_sentence_of_meaning_and_remedy_each() {
+    fn codes_have_one_meaning_and_remedy() {
         for code in Code::ALL {
             for sentence in [code.meaning(), code.remedy()] {
                 assert!(

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn organisations_with_a_reserved_urn_are_not_found() {
+    fn reserved_urns_find_no_organisation() {
         for urn in URNS_WITHOUT_SCHOOL.into_iter().chain([EMPTY_URN]) {
             let name = "Stored by an earlier import".to_owned();
             let school = School {

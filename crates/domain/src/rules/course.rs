@@ -254,7 +254,7 @@ mod tests {
 
     /// An import can store a country on any route.
     #[test]
-    fn country_is_cleared_with_iqts_route_and_kept_otherwise() {
+    fn country_is_cleared_with_iqts_route() {
         let on = |route: &str| FlatTrainee {
             training_route: Some(route.to_owned()),
             iqts_country: Some("FR".to_owned()),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_subjects_are_reported_with_invalid_first_subject() {
+    fn repeated_subjects_are_reported_beside_first() {
         let changes = TraineeChanges {
             course_subject_1: Change::Set("100403".to_owned()),
             course_subject_2: Change::Set("100403".to_owned()),

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_is_completed_with_shown_value() {
+    fn half_pair_is_completed_as_shown() {
         let background = TraineeChanges {
             ethnic_background: Change::Set("Caribbean".to_owned()),
             ..TraineeChanges::default()
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn only_sent_fields_get_a_notice_without_match() {
+    fn unmatched_sent_fields_get_a_notice() {
         let background = TraineeChanges {
             ethnic_background: Change::Set("Martian".to_owned()),
             ..TraineeChanges::default()

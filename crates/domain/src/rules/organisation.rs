@@ -171,7 +171,7 @@ mod tests {
     const BOTH: &[Rule<Trainee>] = &[TRAINING_PARTNER, EMPLOYING_SCHOOL];
 
     #[test]
-    fn all_well_formed_numbers_are_accepted_without_loaded_organisations() {
+    fn numbers_are_accepted_without_loaded_organisations() {
         let none = Organisations {
             no_schools_loaded: true,
             no_training_partners_loaded: true,
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn link_is_removed_if_all_sent_numbers_are_blank() {
+    fn link_is_removed_by_blank_numbers() {
         let (urn, ukprn) = (Some("100001"), Some("10000001"));
         for (stored_urn, stored_ukprn) in [(None, ukprn), (urn, None), (urn, ukprn)] {
             let stored = FlatTrainee {

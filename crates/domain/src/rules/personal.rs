@@ -154,7 +154,7 @@ mod tests {
     use crate::rules::testing::{TODAY, apply};
 
     #[test]
-    fn birth_today_is_too_young_but_not_in_future() {
+    fn birth_today_is_not_in_future() {
         let born = |day| TraineeChanges {
             date_of_birth: Change::Set(day),
             ..TraineeChanges::default()

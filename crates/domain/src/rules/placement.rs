@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn placement_leaving_its_school_keeps_only_sent_values() {
+    fn placement_leaving_school_keeps_sent_values() {
         let elsewhere = Some("123456");
         assert_eq!(
             left(Some(&linked()), change(elsewhere, None, None)),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn only_values_different_from_school_get_a_notice() {
+    fn values_different_from_school_get_notice() {
         let (name, postcode) = (F::name.into(), F::postcode.into());
         let school = || (text("Elmfield School"), text("AB1 2CD"));
         for (sent_name, sent_postcode, noticed) in [
@@ -235,7 +235,7 @@ mod tests {
 
     /// The name and the postcode of the school have changed since the placement was stored.
     #[test]
-    fn outdated_values_that_were_not_sent_get_no_notice() {
+    fn unsent_outdated_values_get_no_notice() {
         let outdated = Placement {
             name: text("Old name"),
             postcode: text("M1 1AA"),
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn former_postcode_of_school_is_validated_when_sent_without_school() {
+    fn former_school_postcode_is_validated_when_sent() {
         let odd = Placement {
             postcode: text("none"),
             ..linked()
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_but_not_missing_name_is_reported_with_wrong_urn() {
+    fn blank_name_is_reported_beside_wrong_urn() {
         let rules = [URN, NAME];
         let blank = PlacementChanges {
             name: Change::Blank,

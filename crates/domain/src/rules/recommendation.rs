@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn standards_can_be_met_from_the_planned_start() {
+    fn standards_are_met_from_planned_start() {
         let day = |text: &str| text.parse::<chrono::NaiveDate>().unwrap();
         let trainee = Trainee {
             itt_start_date: Some(day("2026-09-01")),

@@ -29,7 +29,7 @@ mod tests {
     use crate::fields::field::RecordField as _;
 
     #[test]
-    fn required_rules_are_those_of_the_required_fields() {
+    fn required_rules_match_required_fields() {
         let rules = [
             FIRST_NAMES,
             LAST_NAME,

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn withdrawal_requires_planned_start_unless_added_in_error() {
+    fn withdrawal_requires_planned_start() {
         let refused = |trainee| paths(&apply(trainee, None, because(None, &[]), &[STARTED]));
         assert_eq!(refused(started_on(TODAY)), []);
         let tomorrow = TODAY.succ_opt().unwrap();
@@ -247,7 +247,7 @@ mod tests {
 
     /// A code with an entry for each trigger is listed once.
     #[test]
-    fn reasons_of_both_triggers_are_accepted_without_trigger() {
+    fn reasons_need_no_trigger() {
         let problems = |reasons: &[&str]| {
             apply(started_on(TODAY), None, because(None, reasons), &[REASONS])
                 .problems()
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_explanations_are_reported_together_with_wrong_reason() {
+    fn missing_explanations_are_reported_beside_reason() {
         let reasons = [
             "trainee_chose_to_withdraw_another_reason",
             "safeguarding_concerns",

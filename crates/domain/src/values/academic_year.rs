@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn training_year_without_start_is_that_in_one_month() {
+    fn training_year_without_start_is_next() {
         assert_eq!(training_year(None, day("2026-06-30")), 2025);
         assert_eq!(training_year(None, day("2026-07-01")), 2026);
         assert_eq!(

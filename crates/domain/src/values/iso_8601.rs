@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn date_is_ten_characters_of_an_existing_day() {
+    fn date_is_an_existing_day() {
         assert_eq!(
             read_date("2026-11-02"),
             NaiveDate::from_ymd_opt(2026, 11, 2)

@@ -107,7 +107,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn text_with_a_visible_character_is_not_blank() {
+    fn text_with_visible_character_is_present() {
         for text in [
             "a",
             "-",
@@ -163,7 +163,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn folded_form_is_stable_and_equal_for_canonical_spellings() {
+    fn folded_form_is_stable_for_spellings() {
         for character in characters() {
             let folded = nfkc_casefold(&character.to_string());
             assert_eq!(nfkc_casefold(&folded), folded, "{character:?}");

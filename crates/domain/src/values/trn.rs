@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn same_person_has_equal_birth_date_and_one_equal_name() {
+    fn same_person_has_birth_date_and_name() {
         let born = |day: &str, first_names: &str, last_name: &str| {
             let trainee = Trainee {
                 date_of_birth: day.parse().ok(),

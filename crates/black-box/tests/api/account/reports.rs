@@ -91,7 +91,7 @@ fn provider_apis<'a>(
 }
 
 #[test]
-fn usage_is_what_the_command_says_of_the_provider() {
+fn usage_equals_report_of_command() {
     let (register, other) = busy();
     for version in SERVED {
         for (api, ukprn) in provider_apis(&register, version, &other) {
@@ -124,7 +124,7 @@ fn usage_is_what_the_command_says_of_the_provider() {
 }
 
 #[test]
-fn readiness_is_what_the_command_says_of_the_provider() {
+fn readiness_equals_report_of_command() {
     let (register, other) = busy();
     let mut problems = 0;
     for version in SERVED {
@@ -161,7 +161,7 @@ fn readiness_is_what_the_command_says_of_the_provider() {
 }
 
 #[test]
-fn reports_of_a_provider_that_used_nothing_are_empty() {
+fn reports_of_unused_provider_are_empty() {
     let register = Register::start();
     let other = register.other_provider(SERVED[0]);
     other.get("/info").is(200);
@@ -191,7 +191,7 @@ fn reports_of_a_provider_that_used_nothing_are_empty() {
 }
 
 #[test]
-fn a_number_of_days_that_is_not_kept_is_refused() {
+fn number_of_days_not_kept_is_refused() {
     let register = Register::start();
     for version in SERVED {
         let api = register.api(version);

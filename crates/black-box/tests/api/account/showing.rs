@@ -10,7 +10,7 @@ use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 use crate::api::support::{Register, Setup, every_version};
 
 #[test]
-fn account_shows_the_provider_and_the_token_that_was_sent() {
+fn account_shows_provider_and_sent_token() {
     every_version(|api| {
         let other = api.register.other_provider(api.version);
         let issue = |session: &mut storage::session::Session<'_>| {

@@ -70,7 +70,7 @@ fn is_cached<'a>(request: impl Fn() -> Request<'a>, reply: &Raw) {
 }
 
 #[test]
-fn replies_are_compressed_for_clients_that_accept_it() {
+fn replies_are_compressed_for_accepting_clients() {
     every_version(|api| {
         api.register.sow(30);
         let trainee = api.create(api.example()).path();
@@ -105,7 +105,7 @@ fn replies_are_compressed_for_clients_that_accept_it() {
 }
 
 #[test]
-fn public_content_is_compressed_and_revalidated_by_its_etag() {
+fn public_content_is_compressed_and_revalidated() {
     let register = Register::start();
     let (oldest, newest) = (SERVED[0].label, SERVED.last().unwrap().label);
     let paths = [
@@ -153,7 +153,7 @@ fn pages_with_forms_are_never_compressed() {
 }
 
 #[test]
-fn page_files_have_digest_addresses_and_are_cached_forever() {
+fn page_files_with_digests_are_cached_forever() {
     let register = Register::start();
     let mut addresses = Vec::new();
     for path in SERVED
@@ -202,7 +202,7 @@ fn page_files_have_digest_addresses_and_are_cached_forever() {
 }
 
 #[test]
-fn repeated_request_is_answered_in_the_encoding_that_it_accepts() {
+fn repeated_request_is_answered_in_accepted_encoding() {
     every_version(|api| {
         let body = Value::from(api.example());
         let send = |accepted: &str| {
@@ -282,7 +282,7 @@ fn body_with_a_content_encoding_is_refused() {
 }
 
 #[test]
-fn write_without_a_permit_for_its_reply_is_rolled_back() {
+fn write_without_reply_permit_is_rolled_back() {
     every_version(|api| {
         let permits = api.register.reply_sender().permits;
         let clients = (100..104).map(|id| Client::Known { kind: "token", id });

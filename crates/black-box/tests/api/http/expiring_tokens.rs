@@ -51,7 +51,7 @@ fn warns(reply: &Response) {
 }
 
 #[test]
-fn every_reply_to_an_expiring_token_states_the_date() {
+fn every_reply_to_expiring_token_warns() {
     for version in SERVED {
         let register = Register::start();
         let api = expiring(&register, version, SOON);
@@ -111,7 +111,7 @@ fn every_reply_to_an_expiring_token_states_the_date() {
 }
 
 #[test]
-fn token_warning_starts_with_fewer_than_thirty_days_left() {
+fn token_warning_starts_thirty_days_before_expiry() {
     let register = Register::start();
     let api = expiring(&register, SERVED[0], "2026-11-05");
     assert!(api.get("/info").is(200).warnings().is_empty());
@@ -125,7 +125,7 @@ fn token_warning_starts_with_fewer_than_thirty_days_left() {
 }
 
 #[test]
-fn reply_has_at_most_ten_warnings_including_the_token_warning() {
+fn token_warning_is_one_of_ten_warnings() {
     for version in SERVED {
         let register = Register::start();
         let api = expiring(&register, version, SOON);
@@ -145,7 +145,7 @@ fn reply_has_at_most_ten_warnings_including_the_token_warning() {
 }
 
 #[test]
-fn replayed_reply_warns_of_the_tokens_current_expiry() {
+fn replayed_reply_warns_of_current_expiry() {
     for version in SERVED {
         let register = Register::start();
         let create = |api: &Api<'_>| {
@@ -173,7 +173,7 @@ fn replayed_reply_warns_of_the_tokens_current_expiry() {
 }
 
 #[test]
-fn too_many_requests_are_answered_with_the_warning_too() {
+fn too_many_requests_get_the_warning_too() {
     for version in SERVED {
         let allowance = RateLimit {
             requests: NonZeroU32::new(1).unwrap(),
@@ -190,7 +190,7 @@ fn too_many_requests_are_answered_with_the_warning_too() {
 }
 
 #[test]
-fn replaced_token_states_its_expiry_from_the_next_reply() {
+fn replaced_token_warns_from_next_reply_on() {
     let register = Register::start();
     let api = register.api(SERVED[0]);
     assert!(api.get("/info").is(200).warnings().is_empty());
@@ -210,7 +210,7 @@ fn replaced_token_states_its_expiry_from_the_next_reply() {
 }
 
 #[test]
-fn document_names_the_warning_on_every_reply_to_a_token() {
+fn document_names_token_warning_on_every_reply() {
     for version in SERVED {
         let document = Contract::find(&version.label.to_string())
             .unwrap()

@@ -44,7 +44,7 @@ fn info(api: &Api<'_>) -> Response {
 }
 
 #[test]
-fn token_has_a_rate_limit_and_gets_its_remaining_quota() {
+fn token_has_rate_limit_and_sees_quota() {
     every_version_with(3, |api| {
         for left in [2, 1, 0] {
             let reply = info(api).is(200);
@@ -129,7 +129,7 @@ fn stranger<'a>(register: &'a Register, version: &'static ApiVersion, number: us
 }
 
 #[test]
-fn wrong_tokens_block_an_address_but_not_a_provider_there() {
+fn wrong_tokens_block_address_but_no_provider() {
     for version in SERVED {
         let register = Register::start();
         for number in 0..STRANGERS {
@@ -159,7 +159,7 @@ fn wrong_tokens_block_an_address_but_not_a_provider_there() {
 }
 
 #[test]
-fn pages_report_the_remaining_quota_of_an_address() {
+fn pages_report_remaining_quota_of_address() {
     let register = Register::start();
     let (oldest, newest) = (SERVED[0].label, SERVED.last().unwrap().label);
     let path = format!("/docs/move/{oldest}/{newest}");
@@ -190,7 +190,7 @@ fn pages_report_the_remaining_quota_of_an_address() {
 type ForwardedAddress = fn(usize) -> String;
 
 #[test]
-fn clients_behind_a_trusted_proxy_are_counted_separately() {
+fn clients_behind_trusted_proxy_count_separately() {
     let proxies = "127.0.0.0/8".parse().unwrap();
     let register = Register::with_setup(Setup {
         proxies,
@@ -229,7 +229,7 @@ fn clients_behind_a_trusted_proxy_are_counted_separately() {
 }
 
 #[test]
-fn a_forwarded_address_is_not_believed_of_anybody_else() {
+fn forwarded_address_without_trusted_proxy_is_ignored() {
     let register = Register::start();
     let label = SERVED[0].label;
     let info = |number: usize| {
@@ -291,7 +291,7 @@ fn no_page_shows_a_forwarded_host() {
 }
 
 #[test]
-fn many_invented_tokens_leave_the_read_queue_to_others() {
+fn invented_tokens_leave_read_queue_to_others() {
     /// Jobs that may wait for the store: less than there are strangers.
     const QUEUE: usize = 16;
     /// More clients with unknown tokens than are answered without a look-up.
@@ -359,7 +359,7 @@ fn many_invented_tokens_leave_the_read_queue_to_others() {
 }
 
 #[test]
-fn full_queue_is_answered_at_once_with_a_retry_time() {
+fn full_queue_is_answered_with_retry_time() {
     let register = Register::with_setup(Setup {
         queue: 1,
         ..Setup::default()

@@ -59,7 +59,7 @@ fn follow(api: &Api<'_>, query: &str, mut between: impl FnMut(usize)) -> Vec<Res
 }
 
 #[test]
-fn links_lead_to_every_trainee_of_a_list_once() {
+fn links_lead_to_every_trainee_once() {
     every_version(|api| {
         api.register.sow(130);
         for filters in [
@@ -89,7 +89,7 @@ fn links_lead_to_every_trainee_of_a_list_once() {
 }
 
 #[test]
-fn page_links_to_the_first_and_previous_page() {
+fn page_links_to_first_and_previous_page() {
     every_version(|api| {
         add(api, 5);
         let second = api
@@ -117,7 +117,7 @@ fn page_links_to_the_first_and_previous_page() {
 }
 
 #[test]
-fn what_changes_meanwhile_is_shown_again_and_nothing_is_missed() {
+fn change_between_pages_hides_no_trainee() {
     every_version(|api| {
         add(api, 40);
         let all: Vec<String> = ids(&api.get("/trainees?per_page=500").is(200));
@@ -233,7 +233,7 @@ fn ids_of(api: &Api<'_>) -> Vec<String> {
 }
 
 #[test]
-fn writers_hide_nothing_from_a_client_following_a_list() {
+fn concurrent_writers_hide_no_trainee_from_list() {
     let register = crate::api::support::Register::start();
     let api = register.api(crate::api::support::newest());
     assert!(

@@ -1,6 +1,6 @@
 //! Placements and degrees: added, read, changed, repeated and removed.
 
-use domain::{DegreeField as D, State, TraineeField as F};
+use domain::{DegreeField as D, TraineeField as F};
 use serde_json::{Value, json};
 
 use crate::api::support::{Api, Shown, every_version, takes_numbers_alone};
@@ -63,16 +63,6 @@ fn add(api: &Api<'_>, trainee: &Shown, parts: &str, data: Value) -> Value {
         only[0].clone()
     });
     only.unwrap_or_else(|| data.clone())
-}
-
-/// Sends something that must be refused, and gives the field of the one error.
-#[track_caller]
-fn refused(api: &Api<'_>, method: &str, path: &str, data: Value) -> String {
-    let reply = api.send(method, path, json!({ "data": data.clone() }));
-    assert_eq!(reply.status, 422, "{data}: {:#}", reply.body);
-    let errors = reply.errors();
-    assert_eq!(errors.len(), 1, "{data}: {errors:?}");
-    errors[0].1.split(' ').next().unwrap().to_owned()
 }
 
 fn uk(year: u32) -> Value {
@@ -148,102 +138,6 @@ fn a_placement_lives_and_goes() {
 }
 
 #[test]
-fn placement_in_a_known_school_has_its_name_and_postcode() {
-    every_version(|api| {
-        let trainee = bare(api);
-        let reply = api.send(
-            "POST",
-            &format!("{}/placements", trainee.path()),
-            json!({ "data": { "urn": "990001", "name": "Another name" } }),
-        );
-        assert_eq!(reply.warnings().len(), 1);
-        let placement = reply.is(201).data().clone();
-        assert_ne!(placement["name"], "Another name");
-        assert!(placement["school_id"].is_i64());
-        let one = format!(
-            "{}/placements/{}",
-            trainee.path(),
-            placement["placement_id"].as_str().unwrap()
-        );
-        // The name alone is the school's affair; the link is kept.
-        let kept = api
-            .send("PATCH", &one, json!({ "data": { "name": "Another name" } }))
-            .is(200);
-        assert_eq!(*kept.data(), placement);
-        assert_eq!(kept.warnings().len(), 1);
-        // A placement without its school loses the name of the school, and needs another.
-        for urn in [json!("123456"), Value::Null] {
-            assert_eq!(refused(api, "PATCH", &one, json!({ "urn": urn })), "name");
-        }
-        let unlinked = api
-            .send(
-                "PATCH",
-                &one,
-                json!({ "data": { "urn": "123456", "name": "Another name" } }),
-            )
-            .is(200);
-        assert_eq!(unlinked.data()["postcode"], Value::Null);
-        assert_eq!(unlinked.data()["name"], "Another name");
-        assert_eq!(unlinked.data()["school_id"], Value::Null);
-        let linked = api
-            .send("PATCH", &one, json!({ "data": { "urn": "990002" } }))
-            .is(200);
-        assert!(linked.data()["school_id"].is_i64());
-        assert_eq!(refused(api, "PATCH", &one, json!({ "name": "" })), "name");
-    });
-}
-
-#[test]
-fn values_beside_a_known_school_are_ignored_at_any_length() {
-    every_version(|api| {
-        let long =
-            || json!({ "urn": "990001", "name": "n".repeat(256), "postcode": "SW1A 2AA 2AA" });
-        let created = api
-            .send(
-                "POST",
-                "/trainees",
-                api.example().with(F::placements, json!([long()])),
-            )
-            .is(201);
-        assert_eq!(created.warnings().len(), 2, "{:?}", created.warnings());
-        let trainee = api.shown(&created);
-        let nested = trainee.value(F::placements)[0].clone();
-        assert_ne!(nested["postcode"], "SW1A 2AA 2AA");
-
-        let path = format!("{}/placements", trainee.path());
-        let alone = api.send("POST", &path, json!({ "data": long() })).is(201);
-        let warnings = alone.warnings();
-        assert!(
-            warnings.len() == 2 && warnings[0].contains("name") && warnings[1].contains("postcode"),
-            "{warnings:?}"
-        );
-        for key in ["urn", "name", "postcode", "address"] {
-            assert_eq!(alone.data()[key], nested[key]);
-        }
-        let one = format!("{path}/{}", alone.data()["placement_id"].as_str().unwrap());
-        for update in [
-            json!({ "postcode": "SW1A 2AA 2AA" }),
-            json!({ "postcode": "nowhere" }),
-            long(),
-        ] {
-            let reply = api.send("PATCH", &one, json!({ "data": update })).is(200);
-            assert_eq!(reply.data(), alone.data());
-            assert!(!reply.warnings().is_empty());
-        }
-        // Without the school they count.
-        let update =
-            json!({ "data": { "urn": "123456", "name": "A school", "postcode": "SW1A 2AA 2AA" } });
-        assert_eq!(
-            api.send("PATCH", &one, update).is(422).errors()[0]
-                .1
-                .split(' ')
-                .next(),
-            Some("postcode")
-        );
-    });
-}
-
-#[test]
 fn a_degree_lives_and_goes() {
     every_version(|api| {
         let trainee = bare(api);
@@ -305,102 +199,5 @@ fn a_degree_lives_and_goes() {
         let last = format!("{path}/{}", earlier["degree_id"].as_str().unwrap());
         let left = api.request("DELETE", &last).send().is(200);
         assert_eq!(*api.shown(&left).value(F::degrees), json!([]));
-    });
-}
-
-#[test]
-fn one_wrong_code_of_a_degree_is_one_problem() {
-    every_version(|api| {
-        let trainee = bare(api);
-        let path = format!("{}/degrees", trainee.path());
-        for (data, field) in [
-            // One bad code is one problem, whatever kind of degree it makes.
-            (
-                json!({ "subject": "100485", "country": "GB", "uk_degree": "083", "grade": "zz", "graduation_year": 2020 }),
-                "grade",
-            ),
-            (
-                json!({ "subject": "100485", "country": "FR", "institution": "0117", "uk_degree": "083", "grade": "zz",
-                    "graduation_year": 2020 }),
-                "grade",
-            ),
-        ] {
-            assert_eq!(refused(api, "POST", &path, data), field);
-        }
-        assert_eq!(
-            api.send("POST", &path, json!({})).is(422).errors()[0]
-                .1
-                .split(' ')
-                .next(),
-            Some("data")
-        );
-    });
-}
-
-#[test]
-fn nested_records_of_a_finished_trainee_change_where_version_allows() {
-    every_version(|api| {
-        let trainee = api.create(api.example());
-        api.withdraw(trainee.id());
-        let finished = domain::Trainee {
-            state: Some(State::Withdrawn),
-            ..domain::Trainee::default()
-        };
-        let open =
-            domain::commands::check_gates(&finished, domain::Action::Update, &api.version.rules)
-                .is_ok();
-        let placement = trainee.value(F::placements)[0]["placement_id"]
-            .as_str()
-            .unwrap();
-        let degree = trainee.value(F::degrees)[0]["degree_id"].as_str().unwrap();
-        for (method, path, body, status) in [
-            (
-                "POST",
-                "placements".to_owned(),
-                json!({ "data": { "urn": "990001" } }),
-                201,
-            ),
-            (
-                "PATCH",
-                format!("placements/{placement}"),
-                json!({ "data": { "name": "Other" } }),
-                200,
-            ),
-            (
-                "POST",
-                "degrees".to_owned(),
-                json!({ "data": uk(2015) }),
-                201,
-            ),
-            (
-                "PATCH",
-                format!("degrees/{degree}"),
-                json!({ "data": { "grade": "01" } }),
-                200,
-            ),
-            (
-                "DELETE",
-                format!("placements/{placement}"),
-                Value::Null,
-                200,
-            ),
-            ("DELETE", format!("degrees/{degree}"), Value::Null, 200),
-        ] {
-            let path = format!("{}/{path}", trainee.path());
-            let reply = if body.is_null() {
-                api.request(method, &path).send()
-            } else {
-                api.send(method, &path, body)
-            };
-            if open {
-                reply.is(status);
-            } else {
-                assert_eq!(
-                    reply.is(422).errors()[0].0,
-                    "StateTransitionError",
-                    "{method} {path}"
-                );
-            }
-        }
     });
 }

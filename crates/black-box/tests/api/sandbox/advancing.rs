@@ -39,7 +39,7 @@ fn nothing_follows(api: &Api<'_>, trainee: &Shown, message: &str) {
 }
 
 #[test]
-fn submitted_trainee_gets_a_trn_and_recommended_one_the_award() {
+fn advancing_issues_trn_and_then_award() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let numbered = advanced(api, &created, "trn_received");
@@ -65,7 +65,7 @@ fn submitted_trainee_gets_a_trn_and_recommended_one_the_award() {
 }
 
 #[test]
-fn recommended_trainee_without_trn_gets_one_with_the_award() {
+fn advancing_recommended_trainee_issues_both() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Recommend).is(202);
@@ -126,7 +126,7 @@ fn nothing_follows_a_withdrawal() {
 }
 
 #[test]
-fn a_trainee_of_another_provider_or_none_is_not_found() {
+fn trainee_of_another_provider_is_not_found() {
     every_version(|api| {
         let other = api.register.other_provider(api.version);
         let theirs = other.create(other.example());
@@ -189,7 +189,7 @@ fn advancing_supports_dry_runs_preconditions_and_keys() {
 }
 
 #[test]
-fn the_simulated_registry_has_nothing_left_to_do() {
+fn simulated_registry_has_nothing_left() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Recommend).is(202);

@@ -38,7 +38,7 @@ fn in_every_state(api: &Api<'_>) -> Vec<Shown> {
 }
 
 #[test]
-fn reset_discards_own_trainees_in_every_state_and_no_others() {
+fn reset_discards_only_trainees_of_provider() {
     every_version(|api| {
         let other = api.register.other_provider(api.version);
         let theirs = other.create(other.example());
@@ -78,7 +78,7 @@ fn reset_discards_own_trainees_in_every_state_and_no_others() {
 }
 
 #[test]
-fn reset_leaves_a_dated_tombstone_and_a_history_entry() {
+fn reset_leaves_dated_tombstone_and_history_entry() {
     every_version(|api| {
         let created = api.create(api.example());
         api.register.clock.set("2026-10-06T09:00:00Z");
@@ -117,7 +117,7 @@ fn reset_leaves_a_dated_tombstone_and_a_history_entry() {
 }
 
 #[test]
-fn reset_discards_up_to_1000_trainees_and_reports_the_rest() {
+fn reset_discards_1000_trainees_and_reports_rest() {
     every_version(|api| {
         api.register.sow(1_200);
         let (mut discarded, mut remaining) = (0, 1_200);
@@ -172,7 +172,7 @@ fn reset_supports_dry_runs_and_idempotency_keys() {
 }
 
 #[test]
-fn request_from_before_a_reset_is_not_replayed() {
+fn request_before_reset_is_not_replayed() {
     every_version(|api| {
         let create = || {
             api.request("POST", "/trainees")

@@ -3,7 +3,7 @@
 use adapter_kit::shape::JsonType;
 use adapter_kit::{ApiVersion, WireRecord};
 use conformance::paths;
-use domain::{DegreeField, RecordField as _, TraineeField, Withdrawal, WithdrawalField};
+use domain::{DegreeField, TraineeField, Withdrawal, WithdrawalField};
 use serde_json::{Map, Value, json};
 
 use super::wire_values;
@@ -161,19 +161,6 @@ pub(crate) fn record<R: WireRecord>(version: &ApiVersion, fields: &[(R::Field, &
     let mut record = Map::new();
     for (field, value) in fields {
         wire_values::put::<R>(version, &mut record, *field, Value::from(*value));
-    }
-    Value::Object(record)
-}
-
-/// A record in canonical names and values, as a request of a version has it. Keys that are no
-/// fields stay as they are.
-pub(crate) fn in_version<R: WireRecord>(version: &ApiVersion, canonical: &Value) -> Value {
-    let mut record = Map::new();
-    for (key, value) in canonical.as_object().unwrap() {
-        match R::Field::ALL.iter().find(|field| field.info().name == key) {
-            Some(field) => wire_values::put::<R>(version, &mut record, *field, value.clone()),
-            None => drop(record.insert(key.clone(), value.clone())),
-        }
     }
     Value::Object(record)
 }

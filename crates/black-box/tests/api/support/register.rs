@@ -308,6 +308,14 @@ impl Register {
         })
     }
 
+    /// Adds a provider and issues a token for it.
+    pub(crate) fn add_provider(&self, ukprn: String) -> String {
+        write(&self.store, move |session| {
+            session.add_provider(&ukprn, &format!("Provider {ukprn}"))?;
+            issue(session, &ukprn, Environment::Sandbox, None)
+        })
+    }
+
     /// Adds `count` invented trainees to the provider of the test.
     pub(crate) fn sow(&self, count: usize) {
         server::sandbox::seed::fill(

@@ -151,7 +151,7 @@ fn prepare(api: &Api<'_>) {
 }
 
 #[test]
-fn partly_wrong_batch_answers_each_item_like_a_single_request() {
+fn batch_answers_items_like_single_requests() {
     every_version(|api| {
         let another = Register::start();
         let single = another.api(api.version);
@@ -187,7 +187,7 @@ fn partly_wrong_batch_answers_each_item_like_a_single_request() {
 }
 
 #[test]
-fn resent_batch_is_replayed_and_stores_nothing_twice() {
+fn resent_batch_is_replayed() {
     every_version(|api| {
         prepare(api);
         let mut items = batch(api, 200);
@@ -206,7 +206,7 @@ fn resent_batch_is_replayed_and_stores_nothing_twice() {
 }
 
 #[test]
-fn executed_part_of_a_batch_is_not_executed_again() {
+fn executed_part_of_batch_is_replayed() {
     every_version(|api| {
         let items = batch(api, 20);
         // As after a server was killed in the middle.
@@ -225,7 +225,7 @@ fn executed_part_of_a_batch_is_not_executed_again() {
 }
 
 #[test]
-fn item_equals_the_single_request_with_its_key_and_text() {
+fn item_equals_single_request_with_its_key() {
     every_version(|api| {
         // White space and the order of names are part of the text.
         let text = &data(person(api, 1)).to_string();
@@ -273,7 +273,7 @@ fn item_equals_the_single_request_with_its_key_and_text() {
 }
 
 #[test]
-fn item_problems_are_shortened_so_every_batch_has_a_reply() {
+fn problems_of_batch_items_are_shortened() {
     let register = Register::start();
     let api = register.api(newest());
     let mut body = data(person(&api, 0));
@@ -305,7 +305,7 @@ fn item_problems_are_shortened_so_every_batch_has_a_reply() {
 }
 
 #[test]
-fn lines_are_answered_as_the_elements_of_an_array() {
+fn lines_are_answered_like_array_elements() {
     every_version(|api| {
         let another = Register::start();
         let mut items = batch(api, 30);
@@ -539,7 +539,7 @@ fn limited(requests: u32) -> Register {
 }
 
 #[test]
-fn batch_counts_as_one_request_for_every_ten_items() {
+fn ten_batch_items_count_as_one_request() {
     for version in SERVED {
         let register = limited(6);
         let api = register.api(version);
@@ -591,7 +591,7 @@ fn batch_counts_as_one_request_for_every_ten_items() {
 }
 
 #[test]
-fn other_methods_of_the_batch_path_address_a_trainee() {
+fn other_methods_of_batch_path_find_nothing() {
     every_version(|api| {
         for method in ["GET", "PUT", "PATCH"] {
             let request = api.request(method, PATH);
@@ -626,7 +626,7 @@ fn other_methods_of_the_batch_path_address_a_trainee() {
 }
 
 #[test]
-fn keys_and_persons_of_another_provider_do_not_matter() {
+fn batches_of_two_providers_are_separate() {
     every_version(|api| {
         let other = api.register.other_provider(api.version);
         let items = batch(api, 5);
@@ -638,7 +638,7 @@ fn keys_and_persons_of_another_provider_do_not_matter() {
 }
 
 #[test]
-fn expired_token_is_rejected_before_the_batch_is_read() {
+fn expired_token_is_rejected_before_batch() {
     every_version(|api| {
         let token =
             api.register
@@ -653,7 +653,7 @@ fn expired_token_is_rejected_before_the_batch_is_read() {
 }
 
 #[test]
-fn batch_leaves_room_in_the_queue_of_the_store() {
+fn batch_leaves_room_in_store_queue() {
     every_version(|api| {
         let all_at_once = Register::with_setup(Setup {
             queue: 8,

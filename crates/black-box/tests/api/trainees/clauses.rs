@@ -1,112 +1,128 @@
-//! Every clause of every rule, once in each version: a table of single changes to a body that is
-//! accepted, each with the field that is named, or with none where the version accepts it.
-//!
-//! The requests are only tried out, so one case does not meet the records of another.
+//! Every clause of every rule, once in each version.
 
-use std::collections::BTreeSet;
+use domain::{RecordField as _, TraineeField as F};
 
-use adapter_kit::ApiVersion;
-use domain::TraineeField as F;
-use serde_json::Value;
+use crate::api::support::{REQUIRED, requires, run_cases};
 
-use crate::api::support::bodies::input;
-use crate::api::support::{Api, Body, every_version, has_default};
+/// A degree of the United Kingdom, and one of another country.
+const KINDS_OF_DEGREES: [(&str, &str); 2] = [
+    (
+        "uk",
+        r#""subject":"100302","uk_degree":"083","grade":"02","graduation_year":"2018""#,
+    ),
+    (
+        "foreign",
+        r#""subject":"100302","country":"FR","non_uk_degree":"083","graduation_year":"2018""#,
+    ),
+];
 
-mod course;
-mod money;
-mod parts;
-mod person;
-mod transitions;
-
-/// The expected reply of a case, and its versions.
-enum Want {
-    /// Accepted in every version that accepts its route.
-    Accepted,
-    /// This field is named, in every version.
-    Named(F),
-    /// This field is named from the version with this label on; older ones accept it.
-    NamedFrom(&'static str, F),
-    /// This field is named before the version with this label; that one and newer ones accept it.
-    NamedBefore(&'static str, F),
+#[test]
+fn clauses_about_person_hold() {
+    run_cases(include_str!("clauses/person.txt"));
 }
 
-use Want::{Accepted, Named, NamedBefore, NamedFrom};
-
-/// One clause: the fields that are changed, null for a field that is left out, and what that gets.
-struct Case(&'static str, Vec<(F, Value)>, Want);
-
-impl Case {
-    /// The field that a version names.
-    fn named_in(&self, version: &ApiVersion) -> Option<F> {
-        let label = |text: &str| text.parse::<adapter_kit::Label>().unwrap();
-        match &self.2 {
-            Accepted => None,
-            Named(field) => Some(*field),
-            NamedFrom(first, field) => (version.label >= label(first)).then_some(*field),
-            NamedBefore(first, field) => (version.label < label(first)).then_some(*field),
-        }
-    }
+#[test]
+fn clauses_about_course_hold() {
+    run_cases(include_str!("clauses/course.txt"));
 }
 
-/// Tries a table out in every version, and says how many requests that were.
-fn try_all(table: &[Case]) {
-    let mut requests = 0;
-    every_version(|api| {
-        for case in table {
-            check(api, case);
-        }
-    });
-    requests += table.len() * versions::SERVED.len();
-    eprintln!("{requests} requests");
+#[test]
+fn clauses_about_money_hold() {
+    run_cases(include_str!("clauses/money.txt"));
 }
 
-#[track_caller]
-fn check(api: &Api<'_>, case: &Case) {
-    let Case(what, changes, _) = case;
-    let knows = |field: F| api.version.inputs.trainee.name_of(field).is_some();
-    // A field that this version does not have is no part of its rules.
-    let changes = changes.iter().filter(|(field, _)| knows(*field));
-    let body = changes.fold(api.example(), |body, (field, value)| {
-        if value.is_null() {
-            body.without(*field)
-        } else {
-            body.with(*field, value.clone())
-        }
-    });
-    let named = tried(api, "/trainees", body);
-    let is_left_out = |field: F| {
-        case.1
+#[test]
+fn clauses_about_transitions_hold() {
+    run_cases(include_str!("clauses/transitions.txt"));
+}
+
+#[test]
+fn clauses_about_placements_hold() {
+    let cases = include_str!("clauses/placements.txt");
+    run_cases(&nest_and_add(
+        "placements",
+        cases.lines().map(str::to_owned),
+    ));
+}
+
+#[test]
+fn clauses_about_degrees_hold() {
+    let cases = include_str!("clauses/degrees.txt").lines().map(|line| {
+        let whole = KINDS_OF_DEGREES
             .iter()
-            .any(|(changed, value)| *changed == field && value.is_null())
-    };
-    let expected = case.named_in(api.version).filter(|field| knows(*field));
-    let expected =
-        expected.filter(|field| !(is_left_out(*field) && has_default(api.version, *field)));
-    let expected = expected.map(|field| input::<domain::Trainee>(api.version, field).to_owned());
-    assert_eq!(
-        named,
-        expected.into_iter().collect(),
-        "{}: {what}",
-        api.version.label
-    );
+            .fold(line.to_owned(), |line, (kind, fields)| {
+                line.replace(&format!("{kind} {{"), &format!("{{{fields},"))
+            });
+        whole.replace(",}", "}")
+    });
+    run_cases(&nest_and_add("degrees", cases));
 }
 
-/// The first words of the messages that a request gets, none when it is accepted.
-#[track_caller]
-fn tried(api: &Api<'_>, path: &str, body: Body) -> BTreeSet<String> {
-    let reply = api
-        .request("POST", path)
-        .header("Prefer", "validate-only")
-        .json(body)
-        .send();
-    if reply.status < 300 {
-        return BTreeSet::new();
+/// Cases that try each record in a new trainee and by itself.
+fn nest_and_add(list: &str, cases: impl Iterator<Item = String>) -> String {
+    let mut text = "== nested records\nPOST /trainees -> 201\n".to_owned();
+    for case in cases.filter(|case| !case.starts_with('#')) {
+        let (record, fields) = case.split_once(" ->").unwrap();
+        let (condition, record) = record.split_at(record.find('{').unwrap());
+        let status = if fields.is_empty() { 201 } else { 422 };
+        let places: Vec<String> = fields
+            .split_whitespace()
+            .map(|field| format!("{list}.1.{field}"))
+            .collect();
+        text += &format!("{condition} try POST $/{list} {record} -> {status}{fields}\n");
+        text += &format!(
+            "{condition} try POST /trainees last_name=Nested {list}:=[{record}] -> {status} {}\n",
+            places.join(" ")
+        );
     }
-    assert_eq!(reply.status, 422, "{:#}", reply.body);
-    let errors = reply.errors();
-    assert_eq!(errors.len(), 1, "{errors:?}");
-    errors
+    text
+}
+
+#[test]
+fn required_fields_are_missed() {
+    let invisible = r#"" "|"\u200b"|"\u3164\u115f"|"\u2800 \u2800"|"\u202e\ufe0f"|"\u0600""#;
+    let mut cases = "== required fields\n".to_owned();
+    for name in REQUIRED.map(|field| field.info().name) {
+        cases += &format!("try POST /trainees -{name} -> 422 {name}\n");
+        cases += &format!("try POST /trainees {name}:=({invisible}) -> 422 {name} ~\"blank\"\n");
+    }
+    cases += "POST /trainees -> 201\n";
+    for name in REQUIRED.map(|field| field.info().name) {
+        cases += &format!("(PUT|PATCH) $ {name}:=(null|\"  \") -> 422 {name} ~\"blank\"\n");
+    }
+    // No rule about funding reports it a second time.
+    for name in F::ALL
         .iter()
-        .map(|(_, message)| message.split(' ').next().unwrap().to_owned())
-        .collect()
+        .map(|field| field.info())
+        .filter(|info| info.required)
+    {
+        let funded = "training_route=12 course_subject_1=100425 fund_code=7 funding_method=D";
+        cases += &format!(
+            "try POST /trainees {funded} -{} -> 422 {}\n",
+            name.name, name.name
+        );
+    }
+    run_cases(&cases);
+}
+
+#[test]
+fn fields_without_rule_can_be_missing() {
+    let optional = [
+        F::nationality,
+        F::provider_trainee_id,
+        F::ethnicity,
+        F::disability1,
+        F::placements,
+        F::degrees,
+    ];
+    let is_required = |field: &F| {
+        versions::SERVED
+            .iter()
+            .any(|version| requires(version, *field))
+    };
+    let mut cases = "== optional fields\n".to_owned();
+    for field in optional.iter().filter(|field| !is_required(field)) {
+        cases += &format!("try POST /trainees -{} -> 201\n", field.info().name);
+    }
+    run_cases(&cases);
 }

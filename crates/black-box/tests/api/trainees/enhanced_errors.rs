@@ -1,11 +1,11 @@
 //! Problems by field, for clients that ask for that form.
 
 use adapter_kit::NestedErrors;
-use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
+use domain::{Degree, DegreeField as D, TraineeField as F};
 use serde_json::{Map, Value, json};
 
 use crate::api::support::bodies::input;
-use crate::api::support::{Api, Body, Request, Response, every_version_that, record};
+use crate::api::support::{Api, Request, Response, every_version_that, record, run_cases};
 use crate::api::trainees::ten_mistakes::{body_and_places, paths};
 
 /// Runs a scenario in each version that answers by field.
@@ -65,7 +65,12 @@ fn degree(api: &Api<'_>, subject: &str, year: &str) -> Value {
 }
 
 #[test]
-fn the_ten_mistakes_stand_under_their_fields_without_the_name() {
+fn problems_are_listed_by_field_on_request() {
+    run_cases(include_str!("enhanced_errors.txt"));
+}
+
+#[test]
+fn ten_mistakes_stand_under_their_fields() {
     answering_by_field(|api| {
         let (body, places) = body_and_places(api);
         let listed = api.send("POST", "/trainees", body.clone());
@@ -92,7 +97,7 @@ fn the_ten_mistakes_stand_under_their_fields_without_the_name() {
 }
 
 #[test]
-fn the_same_field_of_several_items_is_distinguished() {
+fn same_field_of_items_is_distinguished() {
     answering_by_field(|api| {
         let degrees = list(api, F::degrees);
         let subject = input::<Degree>(api.version, D::subject);
@@ -143,7 +148,7 @@ fn the_same_field_of_several_items_is_distinguished() {
 }
 
 #[test]
-fn problems_of_a_whole_array_are_a_plain_list() {
+fn problems_of_whole_array_are_plain() {
     answering_by_field(|api| {
         let degrees = list(api, F::degrees);
         let good = degree(api, "100485", "2021");
@@ -167,106 +172,5 @@ fn problems_of_a_whole_array_are_a_plain_list() {
             NestedErrors::Nested => (degrees.to_owned(), "item 2: repeats item 1"),
         };
         assert_eq!(by_field(&twice)[&key], json!([text]));
-    });
-}
-
-#[test]
-fn an_update_is_answered_by_field_too() {
-    answering_by_field(|api| {
-        let created = api.create(api.example());
-        for method in ["PUT", "PATCH"] {
-            let body = Body::new(api.version)
-                .with(F::first_names, "")
-                .with(F::email, "unknown");
-            let reply = enhanced(api, method, &created.path(), body).send();
-            let expected = json!({ "email": ["is not a valid e-mail address"], "first_names": ["cannot be blank"] });
-            assert_eq!(Value::Object(by_field(&reply).clone()), expected);
-        }
-    });
-}
-
-#[test]
-fn only_the_exact_value_asks_for_it() {
-    answering_by_field(|api| {
-        for value in ["True", "1", "yes", "true, true", "false", ""] {
-            let request = api
-                .request("POST", "/trainees")
-                .header("Enhanced-Errors", value);
-            request
-                .json(api.example().without(F::email))
-                .send()
-                .problems(&["email"]);
-        }
-        let reply = api
-            .request("POST", "/trainees")
-            .header("enhanced-errors", "true");
-        by_field(&reply.json(api.example().without(F::email)).send());
-    });
-}
-
-#[test]
-fn other_replies_and_other_endpoints_keep_their_form() {
-    answering_by_field(|api| {
-        let created = api.create(api.example());
-        let path = created.path();
-        enhanced(api, "POST", "/trainees", json!({}))
-            .send()
-            .problems(&["data"]);
-        enhanced(api, "PATCH", &path, json!({ "data": {} }))
-            .send()
-            .problems(&["data"]);
-        enhanced(
-            api,
-            "PATCH",
-            "/trainees/x",
-            Body::new(api.version).with(F::email, "a"),
-        )
-        .send()
-        .error(404, "NotFound");
-        enhanced(api, "POST", "/trainees", api.example())
-            .send()
-            .error(409, "Conflict");
-        let anonymous = enhanced(api, "POST", "/trainees", api.example().without(F::email))
-            .without("Authorization");
-        assert_eq!(
-            anonymous.send().is(401).body,
-            json!({ "error": "Unauthorized" })
-        );
-        let broken = api
-            .request("POST", "/trainees")
-            .header("Enhanced-Errors", "true")
-            .bytes("{");
-        broken.send().error(400, "BadRequest");
-
-        let placement = json!({ "data": record::<Placement>(api.version, &[(P::name, " ")]) });
-        let name = input::<Placement>(api.version, P::name);
-        enhanced(api, "POST", &format!("{path}/placements"), placement)
-            .send()
-            .problems(&[name]);
-        let withdrawal = Body::withdrawal(api.version).with_key("trigger", "unknown");
-        enhanced(api, "POST", &format!("{path}/withdraw"), withdrawal)
-            .send()
-            .problems(&["trigger"]);
-        let filters = api
-            .request("GET", "/trainees?status=none")
-            .header("Enhanced-Errors", "true")
-            .send()
-            .is(422);
-        assert_eq!(filters.body, api.get("/trainees?status=none").body);
-    });
-}
-
-#[test]
-fn a_refusal_by_the_state_keeps_its_form() {
-    answering_by_field(|api| {
-        let created = api.create(api.example());
-        api.withdraw(created.id());
-        let body = Body::new(api.version).with(F::email, "unknown");
-        let reply = enhanced(api, "PATCH", &created.path(), body).send();
-        if api.version.rules.gates.is_empty() {
-            assert_eq!(by_field(&reply).len(), 1);
-        } else {
-            reply.transition("state");
-        }
     });
 }

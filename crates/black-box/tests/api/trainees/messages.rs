@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 use versions::{all, select};
 
 use crate::api::support::bodies::input;
-use crate::api::support::{
-    Api, Body, Register, every_version, record, takes_numbers_alone, wire_values,
-};
+use crate::api::support::{Api, Body, Register, every_version, record, run_cases, wire_values};
 
 fn publishes_lists(version: &ApiVersion) -> bool {
     version.endpoints.has(Endpoint::ReferenceData)
@@ -53,47 +51,12 @@ fn message(api: &Api<'_>, field: F, value: impl Into<Value>) -> String {
 }
 
 #[test]
-fn impossible_date_is_not_called_a_format_error() {
-    every_version(|api| {
-        for day in ["2026-13-01", "2026-02-30"] {
-            for sent in [day.to_owned(), format!("{day}T10:00:00Z")] {
-                let told = message(api, F::itt_end_date, sent);
-                assert_eq!(
-                    told,
-                    format!("itt_end_date is invalid: {day} is no day of the calendar")
-                );
-            }
-        }
-        let told = message(api, F::itt_end_date, "01/09/2026");
-        assert_eq!(
-            told,
-            "itt_end_date is invalid: it must be a date of the form YYYY-MM-DD"
-        );
-        if takes_numbers_alone(api.version, D::graduation_year) {
-            return;
-        }
-        let degree = record::<Degree>(
-            api.version,
-            &[(D::subject, "100485"), (D::graduation_year, "2021-13-01")],
-        );
-        let reply = api
-            .send(
-                "POST",
-                "/trainees",
-                api.example().with(F::degrees, json!([degree])),
-            )
-            .is(422);
-        let year = input::<Degree>(api.version, D::graduation_year);
-        assert!(reply.errors().iter().any(|(_, message)| {
-            message.ends_with(&format!(
-                " 1 {year} is invalid: 2021-13-01 is no day of the calendar"
-            ))
-        }));
-    });
+fn messages_name_place_and_reason() {
+    run_cases(include_str!("messages.txt"));
 }
 
 #[test]
-fn value_of_another_type_is_refused_with_what_is_accepted() {
+fn value_of_another_type_names_accepted_codes() {
     every_version(|api| {
         let sex = input::<domain::Trainee>(api.version, F::sex);
         let expected = format!(
@@ -102,45 +65,6 @@ fn value_of_another_type_is_refused_with_what_is_accepted() {
             link(api, sex, "sex")
         );
         assert_eq!(message(api, F::sex, true), expected);
-        assert_eq!(
-            message(api, F::first_names, json!({})),
-            format!(
-                "{} is invalid: it must be text or a whole number",
-                input::<domain::Trainee>(api.version, F::first_names)
-            )
-        );
-        let created = api.create(api.example());
-        let withdrawal =
-            Body::withdrawal(api.version).with_withdrawal(W::trigger, json!(["trainee"]));
-        let reply = api.send("POST", &format!("{}/withdraw", created.path()), withdrawal);
-        let told = reply.problems(&["trigger"])[0].to_owned();
-        assert!(
-            told.starts_with("trigger is invalid: it must be text; it can be provider, trainee"),
-            "{told}"
-        );
-    });
-}
-
-#[test]
-fn unavailable_funding_is_refused_with_what_is_available() {
-    every_version(|api| {
-        // Mathematics on route 11, from 2025 on: a bursary, and nothing else.
-        let body = api
-            .example()
-            .with(F::itt_start_date, "2025-09-01")
-            .with(F::itt_end_date, "2027-07-16")
-            .with(F::course_subject_1, "100403")
-            .with(F::fund_code, "7")
-            .with(F::funding_method, "4");
-        let reply = api.send("POST", "/trainees", body);
-        let name = |field| input::<domain::Trainee>(api.version, field);
-        let method = name(F::funding_method);
-        let expected = format!(
-            "{method} 4 is not available for this {} and {} in 2025 to 2026; it can be 6, 7, 8, 9, B, C, D",
-            name(F::training_route),
-            name(F::course_subject_1)
-        );
-        assert_eq!(reply.problems(&[method]), [expected]);
     });
 }
 
@@ -172,24 +96,11 @@ fn an_unknown_code_links_to_its_list() {
         let reply = api.send("POST", &format!("{}/withdraw", created.path()), withdrawal);
         let reasons = input::<domain::Withdrawal>(api.version, W::reasons);
         assert!(reply.problems(&[reasons])[0].ends_with(&link(api, reasons, "withdrawal_reasons")));
-        // Problems by field say it too.
-        if !api.version.wire.problems.is_common() {
-            return;
-        }
-        let by_field = api
-            .request("POST", "/trainees")
-            .header("Enhanced-Errors", "true");
-        let by_field = by_field
-            .json(api.example().with(F::sex, "x"))
-            .send()
-            .is(422);
-        let told = by_field.body["errors"]["sex"][0].as_str().unwrap();
-        assert!(told.ends_with(&link(api, "sex", "sex")), "{told}");
     });
 }
 
 #[test]
-fn a_server_of_versions_without_lists_links_to_none() {
+fn message_without_published_lists_has_no_link() {
     for version in versions::SERVED
         .iter()
         .filter(|version| !publishes_lists(version))
@@ -204,7 +115,7 @@ fn a_server_of_versions_without_lists_links_to_none() {
 }
 
 #[test]
-fn list_is_found_by_each_field_name_with_its_codes() {
+fn list_is_found_by_each_field() {
     every_version(|api| {
         if !publishes_lists(api.version) {
             return;

@@ -101,7 +101,7 @@ fn read_together(version: &ApiVersion, field: F) -> BTreeSet<F> {
 }
 
 #[test]
-fn a_valid_body_is_read_back_as_it_was_sent() {
+fn valid_body_is_read_back_as_sent() {
     for_each_body(|api, body, _| {
         let reply = api.send("POST", "/trainees", json!({ "data": body }));
         // The same person may have been drawn before.

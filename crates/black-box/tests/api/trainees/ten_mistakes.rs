@@ -3,7 +3,7 @@
 use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
 use serde_json::json;
 
-use crate::api::support::{Api, Body, every_version, record};
+use crate::api::support::{Api, Body, record};
 
 /// A name that another version has for a field, where this one has its own name.
 fn foreign_name(api: &Api<'_>, field: F) -> &'static str {
@@ -83,39 +83,4 @@ pub(crate) fn paths(places: &[String; 10]) -> [String; 10] {
             }
             _ => place.clone(),
         })
-}
-
-#[test]
-fn each_of_the_mistakes_alone_is_one_problem() {
-    every_version(|api| {
-        let alone = |change: fn(Body) -> Body, field| {
-            let name = api.version.inputs.trainee.name_of(field).unwrap();
-            api.send("POST", "/trainees", change(api.example()))
-                .problems(&[name]);
-        };
-        alone(
-            |body| body.with(F::course_subject_2, "999999"),
-            F::course_subject_2,
-        );
-        alone(
-            |body| body.with(F::itt_end_date, "2027-02-30"),
-            F::itt_end_date,
-        );
-        alone(
-            |body| body.with(F::first_names, "x".repeat(61)),
-            F::first_names,
-        );
-        alone(|body| body.without(F::agency_id), F::agency_id);
-        alone(|body| body.with(F::email, "trainee.example.com"), F::email);
-        alone(|body| body.with(F::nationality, true), F::nationality);
-        alone(
-            |body| body.with(F::date_of_birth, "2027-01-01"),
-            F::date_of_birth,
-        );
-        alone(
-            |body| body.with(F::date_of_birth, "2010-10-06"),
-            F::date_of_birth,
-        );
-        api.create(api.example().with(F::date_of_birth, "2010-10-05"));
-    });
 }

@@ -109,7 +109,7 @@ fn live(api: &Api<'_>, mut look: impl FnMut(&str)) -> String {
 }
 
 #[test]
-fn every_earlier_record_state_can_be_rebuilt_from_its_history() {
+fn every_earlier_state_follows_from_history() {
     every_version(|api| {
         let mut seen = Vec::new();
         let id = live(api, |path| seen.push(api.get(path).is(200).data().clone()));
@@ -133,7 +133,7 @@ fn every_earlier_record_state_can_be_rebuilt_from_its_history() {
 }
 
 #[test]
-fn an_entry_says_when_by_whom_and_through_what() {
+fn history_entry_names_time_token_and_operation() {
     every_version(|api| {
         let id = live(api, |_| {});
         let history = api

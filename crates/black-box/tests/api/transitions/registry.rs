@@ -117,7 +117,7 @@ fn trn_advances_only_a_submitted_trainee() {
 }
 
 #[test]
-fn an_entity_tag_from_before_a_trn_is_stale() {
+fn entity_tag_before_trn_is_stale() {
     every_version(|api| {
         let created = api.create(api.example());
         let tag = api
@@ -137,7 +137,7 @@ fn an_entity_tag_from_before_a_trn_is_stale() {
 }
 
 #[test]
-fn a_trn_belongs_to_one_person_with_whatever_provider() {
+fn trn_belongs_to_one_person() {
     every_version(|api| {
         let other = api.register.other_provider(api.version);
         let first = api.create(api.example());
@@ -172,7 +172,7 @@ fn after_discarding(api: &Api<'_>, trainee: &Shown) {
 }
 
 #[test]
-fn award_requires_recommendation_and_trn_and_ends_training() {
+fn award_requires_recommendation_and_trn() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let refused = |action: &RegistryAction| {
@@ -210,7 +210,7 @@ fn award_requires_recommendation_and_trn_and_ends_training() {
 }
 
 #[test]
-fn a_reinstated_trainee_is_in_training_and_can_pause_again() {
+fn reinstated_trainee_can_be_deferred_again() {
     every_version(|api| {
         let created = api.create(api.example());
         carry_out(api, &created, Action::Defer).is(200);
@@ -244,7 +244,7 @@ fn a_reinstated_trainee_is_in_training_and_can_pause_again() {
 /// The dates of what the registry does come after those of the server, also where its own clock is
 /// behind.
 #[test]
-fn registry_change_is_dated_after_the_last_trainee_change() {
+fn registry_change_is_later_than_last_change() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Recommend).is(202);
@@ -269,7 +269,7 @@ fn registry_change_is_dated_after_the_last_trainee_change() {
 /// The wait is longer than that of a request. On PostgreSQL a date that is so far ahead is that of
 /// another clock.
 #[test]
-fn change_by_a_command_waits_until_its_date_is_due() {
+fn command_waits_until_its_date_is_due() {
     let register = Register::start();
     let newest = versions::all().newest().unwrap().version;
     let created = ready(&register.api(newest), "1999-04-12");
@@ -306,7 +306,7 @@ fn a_returned_recommendation_can_be_made_again() {
 }
 
 #[test]
-fn undone_withdrawal_leaves_no_trace_and_can_be_repeated() {
+fn undone_withdrawal_leaves_no_trace() {
     every_version(|api| {
         let created = api.create(api.example());
         carry_out(api, &created, Action::Defer).is(200);
@@ -342,7 +342,7 @@ fn undone_withdrawal_leaves_no_trace_and_can_be_repeated() {
 }
 
 #[test]
-fn discarded_trainee_is_gone_and_can_be_registered_again() {
+fn discarded_trainee_can_be_registered_again() {
     every_version(|api| {
         let created = api.create(api.example());
         after_discarding(api, &created);
@@ -356,7 +356,7 @@ fn discarded_trainee_is_gone_and_can_be_registered_again() {
 }
 
 #[test]
-fn registry_actions_are_in_the_history_as_clients_saw_them() {
+fn registry_actions_are_in_the_history() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let mut seen = vec![api.read(created.id()).data];
@@ -400,7 +400,7 @@ fn registry_actions_are_in_the_history_as_clients_saw_them() {
 }
 
 #[test]
-fn simulated_registry_issues_trn_and_award_once_when_due() {
+fn simulated_registry_acts_once_when_due() {
     every_version(|api| {
         let Register { clock, .. } = api.register;
         let store = &api.register.store();
@@ -449,7 +449,7 @@ fn simulated_registry_issues_trn_and_award_once_when_due() {
 }
 
 #[test]
-fn simulated_registry_gives_trns_to_deferred_withdrawn_and_recommended_trainees() {
+fn simulated_registry_issues_trns_in_every_state() {
     every_version(|api| {
         let trainees: Vec<(Shown, &str)> = [
             (Action::Defer, "deferred"),
@@ -483,7 +483,7 @@ fn simulated_registry_gives_trns_to_deferred_withdrawn_and_recommended_trainees(
 }
 
 #[test]
-fn unsubmitted_recommended_trainee_gets_a_trn_with_the_award() {
+fn unsubmitted_trainee_gets_trn_with_award() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Recommend).is(202);
@@ -517,7 +517,7 @@ fn unsubmitted_recommended_trainee_gets_a_trn_with_the_award() {
 const MANY: usize = 400;
 
 #[test]
-fn two_servers_give_each_trainee_one_trn_and_one_award() {
+fn two_servers_act_once_on_each_trainee() {
     let register = Register::start();
     register.sow(MANY);
     let waiting = |store: &Store| {
@@ -567,7 +567,7 @@ fn two_servers_give_each_trainee_one_trn_and_one_award() {
 }
 
 #[test]
-fn after_a_restart_the_registry_goes_on_where_it_was() {
+fn restarted_registry_goes_on_where_it_was() {
     every_version(|api| {
         let first = api.create(api.example().with(F::last_name, "Early"));
         api.register.clock.set("2026-10-05T09:00:05Z");

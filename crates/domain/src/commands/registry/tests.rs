@@ -74,7 +74,7 @@ fn refused_in(
 }
 
 #[test]
-fn issued_trn_changes_only_the_state_of_submitted_trainees() {
+fn issued_trn_changes_state_of_submitted_trainees() {
     for (before, after) in [
         (State::SubmittedForTrn, State::TrnReceived),
         (State::TrnReceived, State::TrnReceived),
@@ -325,7 +325,7 @@ fn reinstatement_can_change_end_of_training() {
 }
 
 #[test]
-fn reinstatement_before_missed_training_changes_only_the_state() {
+fn reinstatement_before_missed_training_changes_state() {
     for (start, deferral) in [
         ("2026-10-06", "2026-09-10"),
         ("2026-09-01", "2026-10-06"),
@@ -396,7 +396,7 @@ fn returned_recommendation_is_removed_from_record() {
 }
 
 #[test]
-fn undone_withdrawal_restores_state_and_clears_its_fields() {
+fn undone_withdrawal_restores_state() {
     let last = |previous, undone| Some(LastWithdrawal { previous, undone });
     for (trainee, previous, after) in [
         (
@@ -477,7 +477,7 @@ fn discarded_trainee_refuses_all_actions() {
 }
 
 #[test]
-fn reset_discards_a_trainee_in_every_state_but_draft() {
+fn reset_discards_every_state_except_draft() {
     let record = done(reset(&with_trn(State::Awarded), now()));
     assert_eq!(
         (record.state, record.discarded_at),
