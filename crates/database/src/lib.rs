@@ -24,7 +24,7 @@
 //! 1. Add the name, a line in `describe` and the bounds of a histogram (`BUCKETS`) to `metrics.rs`.
 //!    Record a histogram by a handle in `StoreMetrics`; count anything else in `stats.rs` and
 //!    export it in `publish`.
-//! 2. Add a row to `docs/monitoring.md` (test `the_document_lists_every_metric_and_no_other`), and
+//! 2. Add a row to `docs/monitoring.md` (test `document_lists_every_metric`), and
 //!    a new label or value to `crates/server/tests/program/observing/series.rs`.
 
 pub mod catalog;

@@ -19,7 +19,7 @@
 //! 3. Add a variant to `DocsLocation` in `page_location.rs` and a link to `layout.html` or another
 //!    page. If other crates use the path, add it to `crates/http-kit/src/paths.rs`. The tests
 //!    `every_link_of_every_page_leads_somewhere` and
-//!    `every_page_next_to_the_api_has_style_and_files` follow all links.
+//!    `every_public_page_has_style_and_files` follow all links.
 //! 4. Add the page to `pages` in `crates/server/tests/browser/documents.rs` and to
 //!    `every_page_keeps_to_itself` in `crates/black-box/tests/api/pages/documentation.rs`. No test
 //!    fails if a page is missing there.

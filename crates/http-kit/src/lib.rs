@@ -20,7 +20,7 @@
 //!
 //! 1. Add the name, a line in `describe`, a function that counts, and the first series in `start`
 //!    to `metrics.rs`. The values of labels come from an enum or a table, never from a request.
-//! 2. Add a row to `docs/monitoring.md` (test `the_document_lists_every_metric_and_no_other`), and
+//! 2. Add a row to `docs/monitoring.md` (test `document_lists_every_metric`), and
 //!    a new label or value to `crates/server/tests/program/observing/series.rs`.
 //!
 //! A limit:

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_differ_and_have_24_characters_of_the_alphabet() {
+    fn identifiers_differ_and_have_24_characters() {
         let drawn = Identifiers::draw(1_000).unwrap();
         let mut seen = HashSet::new();
         while let Some(one) = drawn.next() {

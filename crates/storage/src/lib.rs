@@ -26,7 +26,7 @@
 //! 1. Add a migration to `migrations/sqlite` and `migrations/postgres`, and the table to
 //!    `schema.rs`.
 //! 2. Add it to `maintenance/copy/tables.rs` (test
-//!    `each_table_is_copied_or_listed_as_exception`), and rows to
+//!    `each_table_is_copied_or_excepted`), and rows to
 //!    `testing/filled.rs`. If requests read it, add it to `maintenance/probe.rs`.
 //! 3. If it grows, add it to `GROWING` in `crates/black-box/tests/plans/explaining.rs`, and the
 //!    removal of old rows to `crates/server/src/operations/maintenance.rs`. If it can hold personal

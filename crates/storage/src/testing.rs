@@ -1,6 +1,7 @@
 //! A new register for one test, on the database of the test run or on a given one.
 
 pub(crate) mod filled;
+pub(crate) mod people;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,10 +21,11 @@ use crate::accounts::users::Actor;
 use crate::base::cause::Cause;
 use crate::base::token::{Environment, Token, TokenDigest};
 use crate::error::StorageError;
-use crate::session::Session;
+use crate::session::{ProviderSession, Session};
 use crate::store::{Store, StoreOptions};
 
 pub(crate) const UKPRN: &str = "10000001";
+pub(crate) const OTHER: &str = "10000002";
 
 /// A valid request for a token of the provider [`UKPRN`].
 pub(crate) const NEW_TOKEN: NewToken<'static> = NewToken {
@@ -111,21 +113,65 @@ impl Register {
             .unwrap();
     }
 
-    /// Registers a trainee of the provider [`UKPRN`] in the state `submitted_for_trn`, without
-    /// personal data.
-    pub(crate) fn add_trainee(&self, trainee_id: &'static str) {
-        self.write(move |session| {
-            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-            let now = Some(provider.change_date());
-            provider.insert_trainee(&Trainee {
-                trainee_id: Some(trainee_id.to_owned()),
-                state: Some(State::SubmittedForTrn),
+    /// A register that also holds the provider [`OTHER`].
+    pub(crate) fn with_two_providers() -> Self {
+        let register = Self::with_provider();
+        register
+            .write(|session| session.add_provider(OTHER, "Beech College"))
+            .unwrap();
+        register
+    }
+
+    /// Runs a job of a provider.
+    pub(crate) fn in_provider<T: Send + 'static>(
+        &self,
+        ukprn: &'static str,
+        mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
+    ) -> T {
+        let job = move |session: &mut Session<'_>| {
+            job(&mut session.open_provider(ukprn, Cause::new("test"))?.unwrap())
+        };
+        self.write(job).unwrap()
+    }
+
+    /// Registers a trainee, in the state `submitted_for_trn` unless it has another one.
+    pub(crate) fn insert(&self, ukprn: &'static str, trainee: Trainee) {
+        self.in_provider(ukprn, move |session| {
+            let now = Some(session.change_date());
+            session.insert_trainee(&Trainee {
+                ukprn: Some(ukprn.to_owned()),
+                state: trainee.state.or(Some(State::SubmittedForTrn)),
                 created_at: now,
                 updated_at: now,
-                ..Trainee::default()
+                ..trainee.clone()
             })
-        })
-        .unwrap();
+        });
+    }
+
+    /// Registers a trainee of the provider [`UKPRN`] without personal data.
+    pub(crate) fn add_trainee(&self, trainee_id: &str) {
+        let trainee = Trainee {
+            trainee_id: Some(trainee_id.to_owned()),
+            ..Trainee::default()
+        };
+        self.insert(UKPRN, trainee);
+    }
+
+    /// Changes a trainee of the provider [`UKPRN`].
+    pub(crate) fn update(
+        &self,
+        trainee_id: &'static str,
+        change: impl Fn(&mut Trainee) + Send + 'static,
+    ) {
+        self.in_provider(UKPRN, move |session| {
+            let stored = session.find_trainee(trainee_id)?.unwrap();
+            let mut changed = Trainee {
+                updated_at: Some(session.change_date()),
+                ..stored.record.clone()
+            };
+            change(&mut changed);
+            session.update_trainee(&stored, &changed)
+        });
     }
 
     pub(crate) fn issue_token(

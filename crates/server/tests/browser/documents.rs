@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use versions::SERVED;
 
-use super::axe;
 use super::driver::{Browser, ENTER, Scripts, TAB};
 use super::served::Server;
 
@@ -15,7 +14,7 @@ const REACHABLE: &str = "[...document.querySelectorAll('a[href], button, input:n
     .filter(element => element.getClientRects().length > 0)";
 
 /// All pages for people, but for the explorer, which is the work of others and needs scripts.
-fn pages() -> Vec<String> {
+pub(crate) fn pages() -> Vec<String> {
     let (oldest, newest) = (SERVED[0].label, SERVED.last().unwrap().label);
     let documents = [
         "guide",
@@ -63,54 +62,6 @@ fn open(browser: &Browser, server: &Server, page: &str) {
     browser.wait_until("document.readyState === 'complete'");
 }
 
-#[test]
-fn axe_finds_nothing_on_any_page() {
-    let Some(browser) = Browser::start(Scripts::Run) else {
-        return;
-    };
-    if !axe::is_here() {
-        return;
-    }
-    browser.open("data:text/html,<input>");
-    assert_ne!(
-        axe::violations(&browser),
-        axe::nothing(),
-        "a field without a label is found"
-    );
-    let server = Server::start();
-    for page in pages() {
-        open(&browser, &server, &page);
-        for width in WIDTHS {
-            browser.set_width(width);
-            assert_eq!(
-                axe::violations(&browser),
-                axe::nothing(),
-                "{page} at {width}"
-            );
-        }
-    }
-    // A page with a fault, and one with a result.
-    for body in [
-        "{",
-        "{\"data\": {\"email\": \"none\", \"midle_names\": \"x\"}}",
-    ] {
-        open(&browser, &server, "/docs/move");
-        browser.run(&format!(
-            "document.getElementById('body').value = {}; document.querySelector('.buttons button').click();",
-            json!(body)
-        ));
-        browser.wait_until("document.querySelector('#summary, #result') !== null");
-        for width in WIDTHS {
-            browser.set_width(width);
-            assert_eq!(
-                axe::violations(&browser),
-                axe::nothing(),
-                "{body} at {width}"
-            );
-        }
-    }
-}
-
 /// Tables that are wider than what contains them, or than the page.
 const CUT_TABLES: &str = "[...document.querySelectorAll('main table')].filter(table =>
     table.scrollWidth > table.clientWidth + 1
@@ -118,7 +69,7 @@ const CUT_TABLES: &str = "[...document.querySelectorAll('main table')].filter(ta
     .map(table => table.innerText.slice(0, 99))";
 
 #[test]
-fn no_table_is_cut_on_a_desk_or_on_paper() {
+fn no_table_is_cut_on_any_medium() {
     let Some(browser) = Browser::start(Scripts::Blocked) else {
         return;
     };
@@ -152,7 +103,7 @@ fn no_table_is_cut_on_a_desk_or_on_paper() {
 }
 
 #[test]
-fn no_page_scrolls_sideways_and_wide_tables_do() {
+fn wide_tables_scroll_and_pages_do_not() {
     let Some(browser) = Browser::start(Scripts::Blocked) else {
         return;
     };
@@ -222,7 +173,7 @@ fn the_keyboard_reaches_everything_in_its_order() {
 }
 
 #[test]
-fn a_reader_finds_a_code_by_keyboard_and_without_scripts() {
+fn reader_finds_code_by_keyboard_without_scripts() {
     let Some(browser) = Browser::start(Scripts::Blocked) else {
         return;
     };
@@ -247,7 +198,7 @@ fn a_reader_finds_a_code_by_keyboard_and_without_scripts() {
 }
 
 #[test]
-fn copy_button_reports_that_the_command_is_copied() {
+fn copy_button_reports_the_copied_command() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

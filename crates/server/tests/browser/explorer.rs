@@ -34,7 +34,7 @@ fn execute(browser: &Browser, operation: &str) {
 }
 
 #[test]
-fn explorer_sends_requests_with_the_pasted_token_and_the_example() {
+fn explorer_sends_example_with_pasted_token() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

@@ -97,7 +97,7 @@ fn a_body_is_rewritten_without_scripts() {
 }
 
 #[test]
-fn errors_are_summed_up_and_link_to_their_fields() {
+fn errors_are_listed_with_links_to_fields() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

@@ -69,7 +69,7 @@ fn log_in(browser: &Browser, server: &Server, provider: &OpenIdProvider, account
 }
 
 #[test]
-fn person_signs_in_at_the_provider_by_keyboard_without_scripts() {
+fn person_signs_in_at_provider_by_keyboard() {
     let Some(browser) = Browser::start(Scripts::Blocked) else {
         return;
     };
@@ -124,7 +124,7 @@ fn page_on_the_way(server: &Server) -> String {
 }
 
 #[test]
-fn axe_finds_nothing_on_the_choice_between_two_accesses() {
+fn axe_finds_nothing_on_choice_of_access() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

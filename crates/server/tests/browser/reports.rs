@@ -20,7 +20,7 @@ fn body(version: &ApiVersion, name: &str, field: F, value: Value) -> Value {
 }
 
 #[test]
-fn rejected_request_of_the_night_is_found_in_three_steps() {
+fn rejected_request_is_found_in_three_steps() {
     for width in WIDTHS {
         let Some(browser) = Browser::start(Scripts::Blocked) else {
             return;
@@ -75,7 +75,7 @@ fn rejected_request_of_the_night_is_found_in_three_steps() {
 }
 
 #[test]
-fn readiness_before_and_after_moving_to_the_newest_version() {
+fn readiness_follows_move_to_newest_version() {
     let Some(browser) = Browser::start(Scripts::Blocked) else {
         return;
     };

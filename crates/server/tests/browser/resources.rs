@@ -152,7 +152,7 @@ pub(crate) fn is_for_operators(access: Access) -> bool {
 }
 
 #[test]
-fn every_page_next_to_the_api_has_style_and_files() {
+fn every_public_page_has_style_and_files() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };
@@ -179,18 +179,7 @@ fn every_page_next_to_the_api_has_style_and_files() {
 }
 
 #[test]
-fn every_settings_page_has_its_style_and_files() {
-    let Some(browser) = Browser::start(Scripts::Run) else {
-        return;
-    };
-    let server = Server::start_with(&["--operator-pages", "settings"], &[]);
-    let site = server.link.split_once("/settings/").unwrap().0.to_owned();
-    operators::sign_in(&browser, &server);
-    walk_settings(&browser, &site, is_for_operators);
-}
-
-#[test]
-fn every_operator_page_has_its_style_and_files() {
+fn every_operator_page_has_style_and_files() {
     let Some(browser) = Browser::start(Scripts::Run) else {
         return;
     };

@@ -2,87 +2,50 @@
 
 use std::process::Command;
 
-use serde_json::{Value, json};
-use server::sandbox::demo;
-
-use super::support::{Workplace, agent};
+use super::support::{Workplace, newest};
 
 #[test]
-fn trainee_history_says_who_changed_what_and_when() {
+fn history_names_author_and_time_of_changes() {
     let place = Workplace::new();
-    let server = place.serve(&[], None);
-    let version = versions::all().newest().unwrap().version;
-    let path = format!("/api/{}/trainees", version.label);
-    let body: Value = serde_json::from_str(&demo::example(version)).unwrap();
-    let (status, created) = server.send(&agent(), "POST", &path, Some(&body));
-    assert_eq!(status, 201, "{created}");
-    let id = created["data"]["trainee_id"].as_str().unwrap();
-    let update = json!({ "data": { "last_name": "Newname" } });
-    assert_eq!(
-        server
-            .send(&agent(), "PATCH", &format!("{path}/{id}"), Some(&update))
-            .0,
-        200
-    );
+    let server = place.serve("");
+    let id = server.register("Example");
+    assert_eq!(server.change(&id, "last_name", "Newname"), 200);
 
-    let audit = place.run(&["audit", id], None);
-    assert_eq!(audit.status(), 0, "{}", audit.stderr());
-    let entries: Vec<&str> = audit.stdout().split("\n\n").collect();
-    assert_eq!(entries.len(), 3, "{}", audit.stdout());
-    assert!(
-        entries[0].starts_with(&format!("trainee {id} of provider 1")),
-        "{}",
-        entries[0]
-    );
-    assert!(
-        entries[1].contains(&format!(
-            "POST /trainees  {}  token 1 (demo of ",
-            version.label
-        )),
-        "{}",
-        entries[1]
-    );
-    assert!(
-        entries[1].contains("  last_name") && entries[1].contains(" null -> \"Example\"\n"),
-        "{}",
-        entries[1]
-    );
-    let lines: Vec<&str> = entries[2].lines().collect();
-    assert!(
-        lines[0].contains("PUT or PATCH /trainees/{trainee_id}") && lines[0].contains("  request "),
-        "{}",
-        lines[0]
-    );
-    assert_eq!(lines[1], "  last_name   \"Example\" -> \"Newname\"");
-    assert!(
-        lines[2].starts_with("  updated_at  ") && lines.len() == 3,
-        "{lines:?}"
-    );
+    let audit = place.done(format!("audit {id}"));
+    let entries: Vec<&str> = audit.split("\n\n").collect();
+    let [trainee, created, changed] = entries[..] else {
+        panic!("{audit}")
+    };
+    let of = format!("trainee {id} of provider 1");
+    assert!(trainee.starts_with(&of), "{trainee}");
+    let heading = format!("POST /trainees  {}  token 1 (demo of ", newest().label);
+    for text in [&heading, "  last_name", " null -> \"Example\"\n"] {
+        assert!(created.contains(text), "{text}: {created}");
+    }
+    let [heading, name, time] = changed.lines().collect::<Vec<_>>()[..] else {
+        panic!("{changed}")
+    };
+    for text in ["PUT or PATCH /trainees/{trainee_id}", "  request "] {
+        assert!(heading.contains(text), "{text}: {heading}");
+    }
+    assert_eq!(name, "  last_name   \"Example\" -> \"Newname\"");
+    assert!(time.starts_with("  updated_at  "), "{time}");
 
     let absent = "3xampleTra1neeWh1sNotTh1";
-    let unknown = place.run(&["audit", absent], None);
+    let unknown = place.run(format!("audit {absent}"));
     let told = format!("trainee-register: no trainee has the identifier {absent}\n");
-    assert_eq!((unknown.status(), unknown.stderr()), (1, told.as_str()));
+    unknown.refuses(&[&told]);
 }
 
 #[test]
-fn what_a_command_changes_is_recorded_with_who_ran_it() {
+fn change_by_command_is_recorded_with_author() {
     let place = Workplace::new();
-    let server = place.serve(&[], None);
-    let version = versions::all().newest().unwrap().version;
-    let body: Value = serde_json::from_str(&demo::example(version)).unwrap();
-    let (status, created) = server.send(
-        &agent(),
-        "POST",
-        &format!("/api/{}/trainees", version.label),
-        Some(&body),
-    );
-    assert_eq!(status, 201, "{created}");
-    let id = created["data"]["trainee_id"].as_str().unwrap();
+    let server = place.serve("");
+    let id = server.register("Example");
     let id_program = Command::new("id").arg("-un").output().unwrap();
     let user = str::from_utf8(&id_program.stdout).unwrap().trim();
-    let run = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut command = place.command(arguments, None);
+    let run = |line: &str, variables: &[(&str, &str)]| {
+        let mut command = place.command(line);
         command
             .env_remove("SUDO_USER")
             .envs(variables.iter().copied());
@@ -90,44 +53,27 @@ fn what_a_command_changes_is_recorded_with_who_ran_it() {
         assert!(ended.status.success(), "{ended:?}");
         String::from_utf8(ended.stderr).unwrap()
     };
-    let file = place.write("rows.csv", format!("trainee_id,trn\n{id},1234567\n"));
-    let file = file.to_str().unwrap();
-    let logged = run(&["registry", "apply", "issue-trn", file], &[]);
-    assert!(
-        logged.contains("command=registry apply") && logged.contains(&format!("by={user}")),
-        "{logged}"
-    );
-    run(
-        &["registry", "apply", "discard", file, "--by", "B. Operator"],
-        &[("SUDO_USER", "operator1")],
-    );
-    let audit = place.run(&["audit", id], None);
+    place.write("rows.csv", format!("trainee_id,trn\n{id},1234567\n"));
+    let sudo = [("SUDO_USER", "operator1")];
+    let logged = run("registry apply issue-trn rows.csv", &[]);
+    for text in ["command=registry apply", &format!("by={user}")] {
+        assert!(logged.contains(text), "{text}: {logged}");
+    }
+    run("registry apply discard rows.csv --by 'B. Operator'", &sudo);
+    let audit = place.done(format!("audit {id}"));
     for heading in [
         &*format!("  registry issue-trn  by {user}\n"),
         "  registry discard  by B. Operator\n",
     ] {
-        assert!(
-            audit.stdout().contains(heading),
-            "{heading}: {}",
-            audit.stdout()
-        );
+        assert!(audit.contains(heading), "{heading}: {audit}");
     }
 
-    let logged = run(
-        &[
-            "provider", "add", "--ukprn", "10067890", "--name", "Another",
-        ],
-        &[("SUDO_USER", "operator1")],
-    );
-    assert!(
-        logged.contains("command=provider add") && logged.contains("by=operator1"),
-        "{logged}"
-    );
+    let logged = run("provider add --ukprn 10067890 --name Another", &sudo);
+    for text in ["command=provider add", "by=operator1"] {
+        assert!(logged.contains(text), "{text}: {logged}");
+    }
     // What changes nothing and shows no record is not recorded.
-    assert!(!run(&["provider", "list"], &[]).contains("by="));
-    let refused = place.run(&["provider", "close", "10067890", "--by", "A\nB"], None);
-    assert_eq!(refused.status(), 2, "{}", refused.stderr());
+    assert!(!run("provider list", &[]).contains("by="));
     // A blank name is none.
-    let closed = place.run(&["provider", "close", "10067890", "--by", " "], None);
-    assert_eq!(closed.status(), 0, "{}", closed.stderr());
+    place.done("provider close 10067890 --by ' '");
 }

@@ -120,10 +120,8 @@ fn play(server: &Running, token: &str, case: &str) -> String {
 
 /// A token of a provider.
 fn token(workplace: &Workplace, name: &str) -> String {
-    let provider = ["--ukprn", "10000001", "--name", "A University"];
-    workplace.run(&[&["provider", "add"], &provider[..]].concat(), None);
-    let issue = ["token", "issue", "--provider", "10000001", "--name", name];
-    workplace.run(&issue, None).stdout().trim().to_owned()
+    workplace.run("provider add --ukprn 10000001 --name University");
+    workplace.done(format!("token issue --provider 10000001 --name {name}"))
 }
 
 /// The status of a reply, and whether it ends the connection.
@@ -136,10 +134,10 @@ fn outcome(reply: &str) -> String {
 }
 
 #[test]
-fn every_connection_ends_in_time_with_the_replies_of_the_table() {
+fn every_connection_ends_with_expected_replies() {
     let workplace = Workplace::new();
     let token = token(&workplace, "token");
-    let server = Running::start(&workplace, &SHORT_LIMITS);
+    let server = Running::start(&workplace, SHORT_LIMITS);
     let found: Vec<String> = thread::scope(|scope| {
         let (server, token) = (&server, &token);
         let play = |case| scope.spawn(move || play(server, token, case));
@@ -161,11 +159,11 @@ fn post(path: &str, token: &str, headers: &str, length: usize) -> String {
 }
 
 #[test]
-fn client_that_sends_a_refused_body_first_gets_the_reply() {
+fn client_sending_refused_body_gets_the_reply() {
     let workplace = Workplace::new();
     let token = token(&workplace, "token");
-    let limited = ["--rate-limit", "1", "--rate-window", "86400"];
-    let servers = [&[][..], &limited].map(|limits| Running::start(&workplace, limits));
+    let limited = "--rate-limit 1 --rate-window 86400";
+    let servers = ["", limited].map(|limits| Running::start(&workplace, limits));
     let [server, limited] = &servers;
     let base = format!("/api/{}", SERVED[0].label);
     let (trainees, missing) = (format!("{base}/trainees"), format!("{base}/nothing"));
@@ -260,10 +258,10 @@ fn hold(server: &Running, head: &str, count: usize) -> (Vec<TcpStream>, usize) {
 }
 
 #[test]
-fn unfinished_large_bodies_leave_room_to_other_clients() {
+fn unfinished_large_bodies_do_not_affect_others() {
     let workplace = Workplace::new();
     let tokens = ["one", "other"].map(|name| token(&workplace, name));
-    let server = Running::start(&workplace, &["--body-timeout", "600"]);
+    let server = Running::start(&workplace, "--body-timeout 600");
     let trainees = format!("/api/{}/trainees", SERVED[0].label);
     let whole = |token: &str| {
         let body = " ".repeat(LARGE);
@@ -291,9 +289,9 @@ fn unfinished_large_bodies_leave_room_to_other_clients() {
 }
 
 #[test]
-fn client_that_takes_no_replies_is_not_waited_for() {
+fn client_not_reading_replies_is_disconnected() {
     let workplace = Workplace::new();
-    let server = Running::start(&workplace, &SHORT_LIMITS);
+    let server = Running::start(&workplace, SHORT_LIMITS);
     let mut stream = server.connect();
     SockRef::from(&stream).set_recv_buffer_size(4_096).unwrap();
     let label = SERVED[0].label;
@@ -308,10 +306,10 @@ fn client_that_takes_no_replies_is_not_waited_for() {
 }
 
 #[test]
-fn connections_beyond_the_most_wait_until_there_is_room() {
+fn connections_beyond_limit_wait_for_a_permit() {
     const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: register\r\n\r\n";
     let workplace = Workplace::new();
-    let server = Running::start(&workplace, &["--max-connections", "1"]);
+    let server = Running::start(&workplace, "--max-connections 1");
     let mut first = server.connect();
     assert_eq!(outcome(&ask(&mut first, GET)), "200");
     let mut second = server.connect();

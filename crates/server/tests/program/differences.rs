@@ -25,13 +25,12 @@ fn breaking_count(text: &str) -> usize {
 }
 
 #[test]
-fn breaking_changes_are_counted_equally_in_all_places() {
+fn breaking_changes_are_counted_equally_everywhere() {
     let place = Workplace::new();
-    let server = place.serve(&[], None);
-    let agent = agent();
+    let server = place.serve("");
     let read = |path: String| {
         let address = format!("http://{}{path}", server.address());
-        let mut reply = agent.get(address).call().unwrap();
+        let mut reply = agent().get(address).call().unwrap();
         assert_eq!(reply.status(), 200, "{path}");
         reply.body_mut().read_to_string().unwrap()
     };
@@ -39,21 +38,10 @@ fn breaking_changes_are_counted_equally_in_all_places() {
     let labels: Vec<Label> = all().iter().map(|served| served.version.label).collect();
     for (from, to) in pairs(&labels) {
         let print = |format: &str| {
-            let ended = place.run(
-                &[
-                    "version",
-                    "difference",
-                    "--from",
-                    &from.to_string(),
-                    "--to",
-                    &to.to_string(),
-                    "--output",
-                    format,
-                ],
-                None,
-            );
-            assert_eq!((ended.status(), ended.stderr()), (0, ""));
-            ended.stdout().to_owned()
+            let line = format!("version difference --from {from} --to {to} --output {format}");
+            let ended = place.run(line);
+            assert_eq!(ended.stderr(), "");
+            ended.done()
         };
         let data: Value = serde_json::from_str(&print("json")).unwrap();
         assert_eq!(data["from"], from.to_string());
@@ -84,45 +72,27 @@ fn pairs(labels: &[Label]) -> impl Iterator<Item = (Label, Label)> {
 }
 
 #[test]
-fn unknown_version_is_answered_with_the_existing_versions() {
+fn unknown_version_is_answered_with_existing_ones() {
     let place = Workplace::new();
-    for pair in [["v1999.0", "v2026.1"], ["v2026.1", "v1999.0"]] {
-        let ended = place.run(
-            &["version", "difference", "--from", pair[0], "--to", pair[1]],
-            None,
-        );
-        assert_eq!((ended.status(), ended.stdout()), (1, ""));
-        for told in ["v1999.0", "v2025.0", "v2026.0", "v2026.1"] {
-            assert!(
-                ended.stderr().contains(told),
-                "{told} in {}",
-                ended.stderr()
-            );
-        }
+    for (from, to) in [("v1999.0", "v2026.1"), ("v2026.1", "v1999.0")] {
+        let ended = place.run(format!("version difference --from {from} --to {to}"));
+        ended.refuses(&["v1999.0", "v2025.0", "v2026.0", "v2026.1"]);
     }
 }
 
 #[test]
-fn reader_that_stops_early_ends_the_command_silently() {
-    let newest = all().newest().unwrap().version.label.to_string();
-    for arguments in [
-        &["version", "openapi", &newest][..],
-        &["provider", "list"],
-        &["check"],
+fn closed_output_ends_the_command_silently() {
+    let place = Workplace::migrated();
+    let newest = all().newest().unwrap().version.label;
+    for line in [
+        &*format!("version openapi {newest}"),
+        "provider list",
+        "check",
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let ended = Workplace::migrated()
-            .command(arguments, None)
-            .stdout(writer)
-            .output()
-            .unwrap();
-        assert_eq!(
-            (
-                ended.status.code(),
-                String::from_utf8(ended.stderr).unwrap().as_str()
-            ),
-            (Some(141), "")
-        );
+        let ended = place.command(line).stdout(writer).output().unwrap();
+        assert_eq!(ended.status.code(), Some(141), "{line}");
+        assert_eq!(String::from_utf8(ended.stderr).unwrap(), "", "{line}");
     }
 }

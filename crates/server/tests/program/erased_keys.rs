@@ -2,59 +2,48 @@
 //! the person stays in them.
 
 use serde_json::{Value, json};
-use test_support::{Database, Kind};
+use test_support::Kind;
 
-use super::erasing::{done, erase, example, path, provider_of_demo};
+use super::erasing::erase;
 use super::privacy::{CANARY, tables};
-use super::support::{Server, Workplace, agent, kinds, texts};
+use super::support::{DEMO, Server, Workplace, example, kinds, path, texts};
 
 /// Requests about a person, each with a key that has the person's name: the registration alone and
 /// in a batch, a placement, a degree and a deferral.
 fn send_named(server: &Server, trainee: &str) -> Vec<(u16, Value)> {
-    let key = |what: &str| format!("{CANARY}-{what}");
-    let token = format!("Bearer {}", server.token());
-    let send = |what: &str, path_of_request: &str, body: Value| {
-        let (key, json) = (key(what), ("Content-Type", "application/json"));
-        let headers = [
-            ("Authorization", token.as_str()),
-            json,
-            ("Idempotency-Key", key.as_str()),
-        ];
-        server.send_with(
-            &agent(),
-            "POST",
-            &path(path_of_request),
-            &headers,
-            Some(&body.to_string()),
-        )
-    };
-    let item = json!({ "idempotency_key": key("item"), "data": example(&format!("{CANARY}-batch"))["data"] });
+    let item = json!({
+        "idempotency_key": format!("{CANARY}-item"), "data": example(&format!("{CANARY}-batch"))["data"],
+    });
     let degree = json!({ "subject": "100485", "country": "FR", "non_uk_degree": "083", "graduation_year": 2019 });
-    vec![
-        send("trainee", "/trainees", example(CANARY)),
-        send("batch", "/trainees/batch", json!([item])),
-        send(
-            "placement",
-            &format!("/trainees/{trainee}/placements"),
+    let of_trainee = |rest: &str| format!("/trainees/{trainee}/{rest}");
+    [
+        ("/trainees".to_owned(), example(CANARY)),
+        ("/trainees/batch".to_owned(), json!([item])),
+        (
+            of_trainee("placements"),
             json!({ "data": { "name": "Oak School" } }),
         ),
-        send(
-            "degree",
-            &format!("/trainees/{trainee}/degrees"),
-            json!({ "data": degree }),
-        ),
-        send(
-            "defer",
-            &format!("/trainees/{trainee}/defer"),
+        (of_trainee("degrees"), json!({ "data": degree })),
+        (
+            of_trainee("defer"),
             json!({ "data": { "defer_date": "2026-10-01" } }),
         ),
     ]
+    .iter()
+    .enumerate()
+    .map(|(number, (rest, body))| {
+        let key = format!("{CANARY}-{number}");
+        let headers = [("Idempotency-Key", key.as_str())];
+        server.send_with("POST", &path(rest), &headers, Some(&body.to_string()))
+    })
+    .collect()
 }
 
 /// All those requests are answered as those about an unknown trainee, and register no trainee.
 fn assert_nothing_comes_back(server: Server, url: &str, trainee: &str) {
-    let unknown = server.send(&agent(), "GET", &path("/trainees/none"), None);
+    let unknown = server.get("/trainees/none");
     assert_eq!(unknown.0, 404);
+    assert_eq!(server.get(&format!("/trainees/{trainee}")), unknown);
     let trainees = || texts(url, "SELECT CAST(count(*) AS TEXT) AS text FROM trainees");
     let before = trainees();
     for reply in send_named(&server, trainee) {
@@ -69,23 +58,17 @@ fn assert_nothing_comes_back(server: Server, url: &str, trainee: &str) {
     assert_eq!(trainees(), before);
     server.stop();
     for (table, rows) in tables(url) {
-        assert!(
-            !rows.to_lowercase().contains(&CANARY.to_lowercase()),
-            "{table}"
-        );
+        let rows = rows.to_lowercase();
+        assert!(!rows.contains(&CANARY.to_lowercase()), "{table}");
     }
 }
 
 #[test]
-fn erased_persons_key_stays_used_in_copies_and_backups() {
+fn erased_persons_key_stays_used_everywhere() {
     for kind in kinds() {
-        let (place, database, copy) = (
-            Workplace::on_sqlite(),
-            Database::fresh_on(kind),
-            Database::fresh_on(kind),
-        );
-        let on = ["--database-url", database.url()];
-        let server = place.serve(&on, None);
+        let [place, copy] = [(); 2].map(|()| Workplace::on(kind));
+        let url = place.url();
+        let server = place.serve("");
         let (status, created) = send_named(&server, "none").remove(0);
         assert_eq!(status, 201, "{kind:?}: {created:#}");
         let id = created["data"]["trainee_id"].as_str().unwrap();
@@ -99,28 +82,17 @@ fn erased_persons_key_stays_used_in_copies_and_backups() {
         let item = replies[1].1["data"][0]["data"]["trainee_id"]
             .as_str()
             .unwrap();
-        let before = place.path("before.db");
         if kind == Kind::Sqlite {
-            done(place.run(&[&["backup"], &on[..]].concat(), Some(&before)));
+            place.done("backup before.db");
         }
-        done(place.run(
-            &erase(&on, &provider_of_demo(database.url()), &[id, item]),
-            None,
-        ));
-        assert_nothing_comes_back(server, database.url(), id);
-        assert_nothing_comes_back(place.serve(&on, None), database.url(), id);
-        done(place.run(
-            &["copy", "--from", database.url(), "--to", copy.url()],
-            None,
-        ));
-        assert_nothing_comes_back(
-            place.serve(&["--database-url", copy.url()], None),
-            copy.url(),
-            id,
-        );
+        place.done(erase(DEMO, &[id, item]));
+        assert_nothing_comes_back(server, &url, id);
+        assert_nothing_comes_back(place.serve(""), &url, id);
+        place.done(format!("copy --from {url} --to {}", copy.url()));
+        assert_nothing_comes_back(copy.serve(""), &copy.url(), id);
         if kind == Kind::Sqlite {
-            done(place.run(&[&["restore", "--force"], &on[..]].concat(), Some(&before)));
-            assert_nothing_comes_back(place.serve(&on, None), database.url(), id);
+            place.done("restore --force before.db");
+            assert_nothing_comes_back(place.serve(""), &url, id);
         }
     }
 }

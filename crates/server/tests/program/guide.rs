@@ -98,13 +98,13 @@ fn shown(base: &str, token: &str, ids: &[String]) -> Vec<Value> {
 }
 
 #[test]
-fn newcomer_follows_the_guide_to_a_mirror_in_every_version() {
+fn guide_leads_to_mirror_in_every_version() {
     if !has_tools(&[Tool::Bash, Tool::Curl, Tool::Jq]) {
         return;
     }
     for version in SERVED {
         let workplace = Workplace::on_sqlite();
-        let server = workplace.serve(&[], None);
+        let server = workplace.serve("");
         let label = version.label;
         let mut blocks = commands(&page(&server, &format!("/docs/{label}/guide")));
         let base = format!("http://{}/api/{label}", server.address());
@@ -114,7 +114,7 @@ fn newcomer_follows_the_guide_to_a_mirror_in_every_version() {
             blocks[0]
         );
         blocks[0] = blocks[0].replace("sandbox_...", server.token());
-        let printed = run(workplace.path("").as_path(), &blocks);
+        let printed = run(&workplace.path(""), &blocks);
         let all = printed.concat();
         let printed_by = |words: &str| {
             let at = blocks
@@ -174,7 +174,7 @@ fn newcomer_follows_the_guide_to_a_mirror_in_every_version() {
             blocks[0].clone(),
             "export BASE TOKEN; bash mirror.sh --once".to_owned(),
         ];
-        run(workplace.path("").as_path(), &again);
+        run(&workplace.path(""), &again);
         let trainees = mirrored(&workplace.path(""));
         assert!(trainees.len() > 50, "{}", trainees.len());
         let ids: Vec<String> = trainees
@@ -190,12 +190,12 @@ fn newcomer_follows_the_guide_to_a_mirror_in_every_version() {
             "{\"trainee_id\":\"gone\"}",
         )
         .unwrap();
-        run(workplace.path("").as_path(), &again);
+        run(&workplace.path(""), &again);
         assert_eq!(mirrored(&workplace.path("")), trainees, "{label}");
         let reset = "curl -s -X POST \"$BASE/sandbox/reset\" -H \"Authorization: Bearer $TOKEN\""
             .to_owned();
         run(
-            workplace.path("").as_path(),
+            &workplace.path(""),
             &[again[0].clone(), reset, again[1].clone()],
         );
         assert_eq!(mirrored(&workplace.path("")), [] as [Value; 0], "{label}");
@@ -216,7 +216,7 @@ fn commands_of_the_readme_run_as_pasted() {
         return;
     }
     let workplace = Workplace::on_sqlite();
-    let server = workplace.serve(&[], None);
+    let server = workplace.serve("");
     let commands = pasted_commands(include_str!("../../../../README.md"));
     assert_eq!(commands.len(), 1);
     let token = format!("TOKEN={}\n", server.token());
@@ -225,7 +225,7 @@ fn commands_of_the_readme_run_as_pasted() {
         .iter()
         .map(|block| token.clone() + &block.replace("127.0.0.1:8080", address))
         .collect();
-    let printed = run(workplace.path("").as_path(), &blocks).concat();
+    let printed = run(&workplace.path(""), &blocks).concat();
     let statuses: Vec<&str> = printed
         .split("HTTP/1.1 ")
         .skip(1)
@@ -239,6 +239,6 @@ fn commands_of_the_readme_run_as_pasted() {
     ] {
         assert!(printed.contains(expected), "{expected} in {printed}");
     }
-    let again = run(workplace.path("").as_path(), &blocks).concat();
+    let again = run(&workplace.path(""), &blocks).concat();
     assert!(again.starts_with("HTTP/1.1 409 "), "{again}");
 }

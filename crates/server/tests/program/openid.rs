@@ -1,130 +1,63 @@
 //! The options of signing in by OpenID Connect: what contradicts itself does not start, and an
 //! issuer may be away.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use super::support::Workplace;
+use super::support::running::Running;
+use super::users::{ask, browser, form_token};
 
-use test_support::Process;
-
-use crate::program::support::Workplace;
-use crate::program::users::{ask, browser, form_token};
-
-const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
-/// No issuer is there.
-const ISSUER: [&str; 4] = [
-    "--oidc-issuer",
-    "http://127.0.0.1:1",
-    "--oidc-client-id",
-    "register",
-];
+/// Options that contradict each other, and the reason that is given.
+const CONTRADICTORY: &str = "
+--oidc-issuer http://id.example --oidc-client-id register | --oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST
+--oidc-issuer id.example --oidc-client-id register | --oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST
+--oidc-issuer https://me:zqxsecret@id.example --oidc-client-id register | --oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST
+--oidc-issuer https://id.example --oidc-client-id register --oidc-client-secret-file empty | the file is empty
+--oidc-issuer https://id.example --oidc-client-id register --oidc-client-secret-file absent | --oidc-client-secret-file
+--oidc-issuer https://id.example --oidc-client-id register --settings off | which are off
+--oidc-issuer http://127.0.0.1:1 --oidc-client-id register --settings on --environment production | must be https://HOST
+";
+/// Options that need another one.
+const INCOMPLETE: &str = "
+--oidc-issuer https://id.example | --oidc-client-id
+--oidc-client-id register | --oidc-issuer
+--oidc-provider-claim ukprn | --oidc-issuer
+--oidc-operator-value staff | --oidc-role-claim
+";
 
 #[test]
-fn contradictory_options_stop_the_start_with_a_reason() {
+fn contradictory_options_stop_the_start() {
     let place = Workplace::new();
-    let empty = place.write("empty", " \n").display().to_string();
-    let absent = place.path("absent").display().to_string();
-    let of = |issuer| ["--oidc-issuer", issuer, "--oidc-client-id", "register"];
-    let file = |path| {
-        [
-            &of("https://id.example")[..],
-            &["--oidc-client-secret-file", path],
-        ]
-        .concat()
-    };
-    for (options, expected) in [
-        (
-            of("http://id.example").to_vec(),
-            "--oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST",
-        ),
-        (
-            of("id.example").to_vec(),
-            "--oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST",
-        ),
-        (
-            of("https://me:zqxsecret@id.example").to_vec(),
-            "--oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST",
-        ),
-        (file(&empty), "the file is empty"),
-        (file(&absent), "--oidc-client-secret-file"),
-        (
-            [&of("https://id.example")[..], &["--settings", "off"]].concat(),
-            "which are off",
-        ),
-        (
-            [
-                &ISSUER[..],
-                &["--settings", "on", "--environment", "production"],
-            ]
-            .concat(),
-            "must be https://HOST",
-        ),
-    ] {
-        let ended = place.run(&[&SERVE[..], &options].concat(), None);
-        assert_eq!(
-            (ended.status(), ended.stdout()),
-            (1, ""),
-            "{options:?}: {}",
-            ended.stderr()
-        );
-        assert!(
-            ended.stderr().contains(expected) && !ended.stderr().contains("zqx"),
-            "{options:?}: {}",
-            ended.stderr()
-        );
-        let errors = ended
-            .stderr()
-            .lines()
-            .filter(|line| line.starts_with("trainee-register: "));
-        assert_eq!(errors.count(), 1, "{options:?}: {}", ended.stderr());
-    }
-    for (options, expected) in [
-        (
-            &["--oidc-issuer", "https://id.example"][..],
-            "--oidc-client-id",
-        ),
-        (&["--oidc-client-id", "register"], "--oidc-issuer"),
-        (&["--oidc-provider-claim", "ukprn"], "--oidc-issuer"),
-        (&["--oidc-operator-value", "staff"], "--oidc-role-claim"),
-    ] {
-        let ended = place.run(&[&SERVE[..], options].concat(), None);
-        assert_eq!(ended.status(), 2, "{options:?}: {}", ended.stderr());
-        assert!(
-            ended.stderr().contains(expected),
-            "{options:?}: {}",
-            ended.stderr()
-        );
+    place.write("empty", " \n");
+    for (status, cases) in [(1, CONTRADICTORY), (2, INCOMPLETE)] {
+        for case in cases.trim().lines() {
+            let (options, expected) = case.split_once(" | ").unwrap();
+            let ended = place.run(format!("serve --listen 127.0.0.1:0 {options}"));
+            ended.ends(status, &[expected]);
+            let said = ended.stderr();
+            assert!(ended.stdout().is_empty() && !said.contains("zqx"), "{said}");
+            let lines = said.lines();
+            let errors = lines.filter(|line| line.starts_with("trainee-register: "));
+            assert!(status == 2 || errors.count() == 1, "{said}");
+        }
     }
 }
 
 #[test]
-fn server_starts_without_issuer_and_logs_failures_without_contents() {
+fn server_without_issuer_logs_failures_without_contents() {
     let place = Workplace::new();
-    let mut command = place.command(&[&SERVE[..], &ISSUER].concat(), None);
-    command
-        .env("RUST_LOG", "debug")
-        .env("REGISTER_REGISTRY", "off")
-        .stderr(Stdio::piped());
-    let mut process = Process::start(&mut command);
-    let mut log = BufReader::new(process.stderr())
-        .lines()
-        .map_while(Result::ok);
-    let address = log
-        .find_map(|line| Some(line.split_once("listening on http://")?.1.to_owned()))
-        .unwrap();
-    let (browser, url) = (browser(), |path: &str| {
-        format!("http://{address}/settings/sign-in{path}")
-    });
+    // No issuer is there.
+    let options = "--registry off --oidc-issuer http://127.0.0.1:1 --oidc-client-id register";
+    let mut command = Running::command(&place, options);
+    command.env("RUST_LOG", "debug");
+    let mut server = Running::begin_command(command);
+    server.wait_until_it_listens();
+    let (browser, base) = (browser(), server.base.clone());
+    let url = |path: &str| format!("{base}/settings/sign-in{path}");
     let shown = ask(&browser, &url(""), "", None);
-    assert!(
-        shown.status == 200 && shown.text.contains("Sign in at 127.0.0.1"),
-        "{}",
-        shown.text
-    );
+    let is_offered = shown.text.contains("Sign in at 127.0.0.1");
+    assert!(shown.status == 200 && is_offered, "{}", shown.text);
     let form = format!("form_token={}", form_token(&shown.text));
-    assert_eq!(
-        ask(&browser, &url("/oidc"), &shown.cookie, Some(&form)).status,
-        503
-    );
+    let begun = ask(&browser, &url("/oidc"), &shown.cookie, Some(&form));
+    assert_eq!(begun.status, 503);
     let cookie = format!(
         "__Host-register-sign-in={}",
         "zqxC".repeat(11).split_at(43).0
@@ -132,23 +65,14 @@ fn server_starts_without_issuer_and_logs_failures_without_contents() {
     let answer =
         url("/oidc/callback?state=zqxstate&code=zqxcode&iss=zqxissuer&error_description=zqxname");
     assert_eq!(ask(&browser, &answer, &cookie, None).status, 403);
-    process.signal("TERM");
-    assert!(process.wait().success());
-    let rest: Vec<String> = log.collect();
-    let failures: Vec<_> = rest
-        .iter()
-        .filter(|line| line.contains("OpenID Connect sign-in failed"))
-        .collect();
-    assert_eq!(failures.len(), 1, "{rest:#?}");
-    assert!(failures[0].contains("issuer: 127.0.0.1; "), "{failures:?}");
-    assert_eq!(
-        failures[0].matches("Connection refused").count(),
-        1,
-        "{failures:?}"
-    );
-    assert!(
-        rest.iter().any(|line| line.contains("callback")),
-        "{rest:#?}"
-    );
-    assert!(rest.iter().all(|line| !line.contains("zqx")), "{rest:#?}");
+    let log = server.stop();
+    let failed = |line: &&str| line.contains("OpenID Connect sign-in failed");
+    let failures: Vec<_> = log.lines().filter(failed).collect();
+    let [failure] = failures[..] else {
+        panic!("{log}")
+    };
+    assert!(failure.contains("issuer: 127.0.0.1; "), "{failure}");
+    let refused = failure.matches("Connection refused").count();
+    assert_eq!(refused, 1, "{failure}");
+    assert!(log.contains("callback") && !log.contains("zqx"), "{log}");
 }

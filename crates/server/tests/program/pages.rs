@@ -14,9 +14,9 @@ fn get(server: &Running, path: &str) -> String {
 }
 
 #[test]
-fn address_that_reads_too_many_pages_gets_retry_after() {
+fn address_reading_many_pages_is_limited() {
     let workplace = Workplace::on_sqlite();
-    let server = Running::start(&workplace, &["--page-rate-limit", "6"]);
+    let server = Running::start(&workplace, "--page-rate-limit 6");
     let label = SERVED[0].label;
     let pages = [
         "/docs".to_owned(),
@@ -56,9 +56,9 @@ fn address_that_reads_too_many_pages_gets_retry_after() {
 }
 
 #[test]
-fn pages_are_not_limited_where_the_operator_says_so() {
+fn pages_are_unlimited_with_option() {
     let workplace = Workplace::on_sqlite();
-    let server = Running::start(&workplace, &["--page-rate-limit", "0"]);
+    let server = Running::start(&workplace, "--page-rate-limit 0");
     let mut stream = server.connect();
     for _ in 0..700 {
         let reply = ask(

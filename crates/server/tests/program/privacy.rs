@@ -11,7 +11,8 @@ use ureq::Agent;
 use version_tools::openapi::examples;
 use versions::SERVED;
 
-use crate::program::support::{Server, Workplace, agent, execute, texts, wait_until};
+use crate::program::support::running::FOR_OPERATORS;
+use crate::program::support::{DEMO, Server, Workplace, texts, wait_until};
 use crate::program::users;
 
 /// Stands in every text that is planted.
@@ -21,8 +22,6 @@ pub(super) const BORN_ON: &str = "1987-06-05";
 /// A code of the post that there is not.
 const POSTCODE: &str = "ZQ9 8XY";
 
-/// The provider of the demo.
-const DEMO_UKPRN: &str = "10099999";
 /// The tables with the content of uploaded files, until it was sent, at most for a day.
 const UPLOADS: [&str; 3] = ["uploads", "upload_rows", "upload_problems"];
 /// Tables that hold the e-mail addresses of those who sign in, on purpose.
@@ -48,7 +47,6 @@ fn canaries(number: usize) -> Vec<Value> {
 /// A client of one provider that counts what was accepted.
 pub(super) struct Planter<'a> {
     server: &'a Server,
-    agent: &'a Agent,
     version: &'static ApiVersion,
     trainee: Value,
     accepted: usize,
@@ -59,36 +57,24 @@ pub(super) struct Planter<'a> {
 
 impl<'a> Planter<'a> {
     /// Registers a trainee to plant in.
-    pub(super) fn new(
-        server: &'a Server,
-        agent: &'a Agent,
-        version: &'static ApiVersion,
-        name: &str,
-    ) -> Self {
-        Self::registering(server, agent, version, name, None)
+    pub(super) fn new(server: &'a Server, version: &'static ApiVersion, name: &str) -> Self {
+        Self::registering(server, version, name, None)
     }
 
     /// Sends them with an idempotency key on each request that can have one. Some keys name the
     /// person.
-    pub(super) fn with_keys(
-        server: &'a Server,
-        agent: &'a Agent,
-        version: &'static ApiVersion,
-        name: &str,
-    ) -> Self {
-        Self::registering(server, agent, version, name, Some(0))
+    pub(super) fn with_keys(server: &'a Server, version: &'static ApiVersion, name: &str) -> Self {
+        Self::registering(server, version, name, Some(0))
     }
 
     fn registering(
         server: &'a Server,
-        agent: &'a Agent,
         version: &'static ApiVersion,
         name: &str,
         keys: Option<usize>,
     ) -> Self {
         let mut planter = Self {
             server,
-            agent,
             version,
             trainee: Value::Null,
             accepted: 0,
@@ -148,23 +134,17 @@ impl<'a> Planter<'a> {
             .as_mut()
             .filter(|_| method == "POST" && !path.ends_with("/batch"))
         {
-            None => self.server.send(self.agent, method, &full_path, body),
+            None => self.server.send(method, &full_path, body),
             Some(used) => {
                 *used += 1;
                 // Other trainees may have other names than the planted one.
                 let is_of_person = *used == 1 || (*used % 3 == 0 && path != "/trainees");
                 let name = if is_of_person { CANARY } else { "request" };
                 let key = format!("{}-{name}-{used}", self.version.label);
-                let token = format!("Bearer {}", self.server.token());
-                let json = ("Content-Type", "application/json");
-                let headers = [
-                    ("Authorization", token.as_str()),
-                    json,
-                    ("Idempotency-Key", key.as_str()),
-                ];
+                let headers = [("Idempotency-Key", key.as_str())];
                 let body = body.map(Value::to_string);
                 self.server
-                    .send_with(self.agent, method, &full_path, &headers, body.as_deref())
+                    .send_with(method, &full_path, &headers, body.as_deref())
             }
         };
         if status < 300 {
@@ -234,9 +214,7 @@ impl<'a> Planter<'a> {
         let base = format!("/api/{}", self.version.label);
         let bearer = format!("Bearer {token}");
         let ask = |method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>| {
-            self.server
-                .send_with(self.agent, method, path, headers, body)
-                .0
+            self.server.send_with(method, path, headers, body).0
         };
         let mut seen = Vec::new();
         for path in [
@@ -336,10 +314,9 @@ fn replies_to_another_provider(planter: &Planter<'_>, token: &str) -> String {
             let path = format!("/api/{}{}", planter.version.label, planter.path(endpoint));
             let body = planter.example(endpoint).map(|body| body.to_string());
             let headers = [("Authorization", authorization.as_str())];
-            let (_, reply) =
-                planter
-                    .server
-                    .send_with(planter.agent, method, &path, &headers, body.as_deref());
+            let (_, reply) = planter
+                .server
+                .send_with(method, &path, &headers, body.as_deref());
             replies.push_str(&reply.to_string());
         }
     }
@@ -603,51 +580,23 @@ fn traced() -> String {
 fn nothing_of_a_person_leaves_the_records() {
     let place = Workplace::new();
     let log = place.path("log");
-    let mut command =
-        place.serve_command(&["--operator-listen", "127.0.0.1:0", "--shadow-share", "100"]);
+    let mut command = place.serve_command(&format!("{FOR_OPERATORS} --shadow-share 100"));
     command.env("RUST_LOG", traced());
     command.stderr(File::create(&log).unwrap());
     let server = Server::start(command);
-    let agent = agent();
-    let operate = |arguments: &[&str]| {
-        let ended = place.run(arguments, None);
-        assert_eq!(ended.status(), 0, "{}", ended.stderr());
-        ended.stdout().trim().to_owned()
-    };
-    operate(&[
-        "provider", "add", "--ukprn", "10067890", "--name", "Another",
-    ]);
-    let other = operate(&[
-        "token",
-        "issue",
-        "--provider",
-        "10067890",
-        "--name",
-        "Records",
-    ]);
+    place.done("provider add --ukprn 10067890 --name Another");
+    let other = place.done("token issue --provider 10067890 --name Records");
 
     let email = format!("{CANARY}@example.com").to_lowercase();
-    let provider = texts(
-        &place.url(),
-        "SELECT ukprn AS text FROM providers WHERE ukprn <> '10067890'",
-    )
-    .remove(0);
     let url = format!("http://{}", server.address());
-    let link = operate(&[
-        "user",
-        "invite",
-        "--provider",
-        &provider,
-        "--email",
-        &email,
-        "--settings-url",
-        &url,
-    ]);
+    let link = place.done(format!(
+        "user invite --provider {DEMO} --email {email} --settings-url {url}"
+    ));
     plant_in_settings(&server, &link, &email);
 
     let mut last = None;
     for (number, version) in SERVED.iter().copied().enumerate() {
-        let mut planter = Planter::new(&server, &agent, version, &format!("V{number}"));
+        let mut planter = Planter::new(&server, version, &format!("V{number}"));
         planter.plant_everywhere();
         planter.plant_in_failures(server.token());
         eprintln!(
@@ -660,13 +609,8 @@ fn nothing_of_a_person_leaves_the_records() {
             version.label,
             planter.path(Endpoint::ShowTrainee)
         );
-        assert!(
-            server
-                .send(&agent, "GET", &shown, None)
-                .1
-                .to_string()
-                .contains(CANARY)
-        );
+        let shown = server.send("GET", &shown, None).1;
+        assert!(shown.to_string().contains(CANARY));
         let replies = replies_to_another_provider(&planter, &other);
         assert_nothing_of_a_person("the replies to another provider", &replies);
         for endpoint in [
@@ -681,60 +625,34 @@ fn nothing_of_a_person_leaves_the_records() {
             } else {
                 "POST"
             };
-            let authorization = format!("Bearer {}", server.token());
-            let headers = [("Authorization", authorization.as_str())];
-            let (status, reply) = server.send_with(&agent, method, &path, &headers, None);
+            let (status, reply) = server.send(method, &path, None);
             assert_eq!(status, 200, "{endpoint}: {reply:#}");
             assert_nothing_of_a_person(&format!("the reply of {endpoint}"), &reply.to_string());
         }
         last = Some(planter);
     }
 
-    let operators = fs::read_to_string(&log).unwrap();
-    let operators = operators
+    let logged = fs::read_to_string(&log).unwrap();
+    let operators = logged
         .lines()
         .find_map(|line| line.split_once("listening for operators on "))
         .unwrap()
         .1;
-    let invite = [
-        "user",
-        "invite",
-        "--operator",
-        "--email",
-        "o@example.com",
-        "--operator-pages-url",
-        operators,
-    ];
+    let link = place.done(format!(
+        "user invite --operator --email o@example.com --operator-pages-url {operators}"
+    ));
     let trainee = last.as_ref().unwrap().path(Endpoint::ShowTrainee);
-    plant_as_operator(
-        operators,
-        &operate(&invite),
-        trainee.rsplit_once('/').unwrap().1,
-    );
+    plant_as_operator(operators, &link, trainee.rsplit_once('/').unwrap().1);
 
     // A failure of the store is told in the log, and there without what it was about.
-    execute(
-        &place.url(),
-        "ALTER TABLE changes RENAME COLUMN fields TO fields_away",
-    );
+    place.execute("ALTER TABLE changes RENAME COLUMN fields TO fields_away");
     let mut planter = last.unwrap();
     let body = planter.new_person("Lost");
     assert_eq!(planter.send("POST", "/trainees", Some(&body)).0, 503);
     let logged = fs::read_to_string(&log).unwrap();
     assert!(logged.contains("changes"), "the failure is not in the log");
     assert_nothing_of_a_person("the log", &logged);
-    let operators = logged
-        .lines()
-        .find_map(|line| line.split_once("listening for operators on "))
-        .unwrap()
-        .1;
-    let metrics = agent
-        .get(format!("{operators}/metrics"))
-        .call()
-        .unwrap()
-        .body_mut()
-        .read_to_string()
-        .unwrap();
+    let metrics = users::ask(&users::browser(), &format!("{operators}/metrics"), "", None).text;
     assert!(
         metrics.contains("register_requests_total{"),
         "nothing was counted"
@@ -744,10 +662,7 @@ fn nothing_of_a_person_leaves_the_records() {
     // What is counted is written at the end.
     drop(planter);
     server.stop();
-    execute(
-        &place.url(),
-        "ALTER TABLE changes RENAME COLUMN fields_away TO fields",
-    );
+    place.execute("ALTER TABLE changes RENAME COLUMN fields_away TO fields");
     for (table, rows) in other_tables(&place.url()) {
         let counts = [
             "requests",
@@ -762,21 +677,18 @@ fn nothing_of_a_person_leaves_the_records() {
         );
         assert_nothing_of_a_person(&format!("the table {table}"), &rows);
     }
-    let checked = place.run(&["check"], None);
+    let checked = place.run("check");
     assert_nothing_of_a_person(
         "what `check` prints",
         &format!("{}{}", checked.stdout(), checked.stderr()),
     );
-    let oldest = SERVED.first().unwrap().label.to_string();
-    let ukprn = DEMO_UKPRN;
-    let of_provider = [
-        vec!["request", "list", "--provider", ukprn],
-        vec!["request", "refused", "--provider", ukprn],
-    ];
-    for command in [vec!["usage"], vec!["version", "readiness", &oldest]]
-        .into_iter()
-        .chain(of_provider)
-    {
-        assert_nothing_of_a_person(&format!("what {command:?} prints"), &operate(&command));
+    let oldest = SERVED.first().unwrap().label;
+    for line in [
+        "usage".to_owned(),
+        format!("version readiness {oldest}"),
+        format!("request list --provider {DEMO}"),
+        format!("request refused --provider {DEMO}"),
+    ] {
+        assert_nothing_of_a_person(&format!("what {line} prints"), &place.done(&line));
     }
 }

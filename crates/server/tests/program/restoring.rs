@@ -2,73 +2,57 @@
 //! stays.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::{fs, thread};
 
 use test_support::Process;
 
-use super::erasing::{
-    GROUND, assert_nothing_in_files, done, erase, provider_of_demo, register, require_clean,
-};
+use super::erasing::{GROUND, assert_nothing_in_files, erase};
 use super::privacy::CANARY;
-use super::support::{Workplace, execute};
+use super::support::{DEMO, Workplace};
+
+const RESTORE: &str = "restore --force backup.db";
 
 /// A place with the backup of a trainee who was erased since, and the identifier. No server runs.
-fn with_backup_of_erased() -> (Workplace, PathBuf, String) {
+fn with_backup_of_erased() -> (Workplace, String) {
     let place = Workplace::on_sqlite();
-    let server = place.serve(&[], None);
-    let id = register(&server, CANARY);
-    let backup = place.path("backup.db");
-    done(place.run(&["backup"], Some(&backup)));
-    done(place.run(&erase(&[], &provider_of_demo(&place.url()), &[&id]), None));
+    let server = place.serve("");
+    let id = server.register(CANARY);
+    place.done("backup backup.db");
+    place.done(erase(DEMO, &[&id]));
     server.stop();
-    (place, backup, id)
+    (place, id)
 }
 
 fn assert_erased(place: &Workplace, id: &str) {
-    let listed = done(place.run(&["trainee", "erasures", "--output", "csv"], None));
+    let listed = place.done("trainee erasures --output csv");
     assert!(
         listed.contains(id) && listed.contains(GROUND),
         "the list of erasures is lost: {listed}"
     );
-    require_clean(place, &[]);
-    assert!(done(place.run(&["audit", id], None)).contains("\nerased "));
+    place.done("check");
+    assert!(place.done(format!("audit {id}")).contains("\nerased "));
     assert_nothing_in_files(&place.url());
 }
 
 #[test]
-fn a_restored_backup_brings_nobody_back() {
-    let (place, backup, id) = with_backup_of_erased();
-    assert!(
-        fs::read(&backup)
-            .unwrap()
-            .windows(CANARY.len())
-            .any(|bytes| bytes == CANARY.as_bytes())
-    );
-    let restored = place.run(&["restore", "--force"], Some(&backup));
-    assert!(done(restored).starts_with("erased     1\n"));
+fn restored_backup_brings_no_erased_trainee_back() {
+    let (place, id) = with_backup_of_erased();
+    let backup = fs::read(place.path("backup.db")).unwrap();
+    let canary = CANARY.as_bytes();
+    assert!(backup.windows(canary.len()).any(|bytes| bytes == canary));
+    assert!(place.done(RESTORE).starts_with("erased     1\n"));
     assert_erased(&place, &id);
-    let audit = done(place.run(&["audit", &id], None));
+    let audit = place.done(format!("audit {id}"));
     assert!(audit.contains(GROUND), "{audit}");
     // What is damaged cannot say whom it had erased.
-    fs::write(
-        place.url().strip_prefix("sqlite://").unwrap(),
-        "no database",
-    )
-    .unwrap();
-    let restored = place.run(&["restore", "--force"], Some(&backup));
-    assert!(
-        restored.stderr().contains("trainee erase --again"),
-        "{}",
-        restored.stderr()
-    );
-    done(restored);
+    place.write("register.db", "no database");
+    place.run(RESTORE).ends(0, &["trainee erase --again"]);
 }
 
 #[test]
-fn a_killed_restore_brings_nobody_back() {
-    let (place, backup, id) = with_backup_of_erased();
+fn killed_restore_brings_no_erased_trainee_back() {
+    let (place, id) = with_backup_of_erased();
     let database = place.path("register.db");
     let unfinished = || {
         let names = fs::read_dir(place.path("."))
@@ -85,11 +69,7 @@ fn a_killed_restore_brings_nobody_back() {
         // One that is over before that was seen is begun again.
         let is_killed_then = (0..20).any(|_| {
             let replaced = inode();
-            let mut restore = Process::start(
-                place
-                    .command(&["restore", "--force"], Some(&backup))
-                    .stderr(Stdio::null()),
-            );
+            let mut restore = Process::start(place.command(RESTORE).stderr(Stdio::null()));
             while !until(replaced) && inode() == replaced {
                 assert!(
                     !restore.has_ended() || inode() != replaced,
@@ -104,57 +84,39 @@ fn a_killed_restore_brings_nobody_back() {
         });
         assert!(is_killed_then, "twenty restores were over too early");
     }
-    done(place.run(&["restore", "--force"], Some(&backup)));
+    place.done(RESTORE);
     assert_erased(&place, &id);
     assert_eq!(unfinished(), 0);
 }
 
 #[test]
-fn a_restore_that_would_lose_an_erasure_replaces_nothing() {
-    let (place, backup, id) = with_backup_of_erased();
+fn restore_that_loses_erasure_replaces_nothing() {
+    let (place, id) = with_backup_of_erased();
     // An erasure of another provider than the one that the backup has the trainee of.
-    done(place.run(
-        &["provider", "add", "--ukprn", "10000009", "--name", "Beech"],
-        None,
-    ));
-    let other = "(SELECT id FROM providers WHERE ukprn = '10000009')";
-    execute(
-        &place.url(),
-        &format!("UPDATE erasures SET provider_id = {other}"),
+    place.done("provider add --ukprn 10000009 --name Beech");
+    place.execute(
+        "UPDATE erasures SET provider_id = (SELECT id FROM providers WHERE ukprn = '10000009')",
     );
-    let refused = place.run(&["restore", "--force"], Some(&backup));
-    assert_eq!(
-        (refused.status(), refused.stdout()),
-        (1, ""),
-        "{}",
-        refused.stderr()
-    );
+    let refused = place.run(RESTORE);
     let reason = format!(
         "trainee {id} of provider 10000009: the provider has no trainee with this identifier"
     );
-    assert!(
-        refused.stderr().contains(&reason) && refused.stderr().contains("nothing was replaced"),
-        "{}",
-        refused.stderr()
-    );
-    assert!(done(place.run(&["provider", "list"], None)).contains("10000009"));
+    refused.ends(1, &[&reason, "nothing was replaced"]);
+    assert_eq!(refused.stdout(), "");
+    assert!(place.done("provider list").contains("10000009"));
 }
 
 #[test]
-fn erasure_of_a_provider_missing_from_the_backup_is_recorded() {
+fn erasure_of_provider_missing_in_backup_stays() {
     let place = Workplace::on_sqlite();
-    done(place.run(&["migrate"], None));
-    let backup = place.path("backup.db");
-    done(place.run(&["backup"], Some(&backup)));
-    let server = place.serve(&[], None);
-    let id = register(&server, CANARY);
+    place.done("migrate");
+    place.done("backup backup.db");
+    let server = place.serve("");
+    let id = server.register(CANARY);
     server.stop();
-    let provider = provider_of_demo(&place.url());
-    done(place.run(&erase(&[], &provider, &[&id]), None));
-    assert_eq!(
-        done(place.run(&["restore", "--force"], Some(&backup))),
-        "erased     0\nunchanged  1\nrefused    0\n"
-    );
+    place.done(erase(DEMO, &[&id]));
+    let restored = place.run(RESTORE);
+    restored.prints(0, "erased     0\nunchanged  1\nrefused    0\n");
     assert_erased(&place, &id);
-    assert!(done(place.run(&["provider", "list"], None)).contains(&provider));
+    assert!(place.done("provider list").contains(DEMO));
 }

@@ -23,10 +23,10 @@ fn begin(server: &Running) -> TcpStream {
 }
 
 #[test]
-fn what_is_in_flight_is_answered_before_the_server_stops() {
+fn request_in_flight_is_answered_before_stop() {
     for signal in ["TERM", "INT"] {
         let workplace = Workplace::new();
-        let mut server = Running::start(&workplace, &["--drain-time", "600"]);
+        let mut server = Running::start(&workplace, "--drain-time 600");
         let mut idle = server.connect();
         assert!(ask(&mut idle, GET).starts_with("HTTP/1.1 200 "));
         let mut stream = begin(&server);
@@ -44,9 +44,9 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
 }
 
 #[test]
-fn what_does_not_come_to_an_end_is_given_up() {
+fn unfinished_request_is_dropped_after_drain_time() {
     let workplace = Workplace::new();
-    let server = Running::start(&workplace, &["--drain-time", "1", "--body-timeout", "600"]);
+    let server = Running::start(&workplace, "--drain-time 1 --body-timeout 600");
     let mut stream = begin(&server);
     server.signal("TERM");
     assert_eq!(rest(&mut stream), "");
@@ -54,29 +54,29 @@ fn what_does_not_come_to_an_end_is_given_up() {
 }
 
 #[test]
-fn a_server_that_stops_later_takes_requests_meanwhile() {
+fn server_accepts_requests_until_delayed_stop() {
     let workplace = Workplace::new();
-    let mut server = Running::start(&workplace, &["--stop-delay", "600"]);
+    let mut server = Running::start(&workplace, "--stop-delay 600");
     let mut stream = server.connect();
     server.signal("TERM");
     server.wait_for("stopping");
     assert!(ask(&mut stream, GET).starts_with("HTTP/1.1 200 "));
     assert!(ask(&mut server.connect(), GET).starts_with("HTTP/1.1 200 "));
     // And when the time has come it stops.
-    let server = Running::start(&workplace, &["--stop-delay", "1"]);
+    let server = Running::start(&workplace, "--stop-delay 1");
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(0));
 }
 
 #[test]
-fn a_second_signal_ends_the_server_at_once() {
+fn second_signal_ends_server_immediately() {
     for (first, second, status) in [
         ("TERM", "TERM", 143),
         ("TERM", "INT", 130),
         ("INT", "INT", 130),
     ] {
         let workplace = Workplace::new();
-        let mut server = Running::start(&workplace, &["--stop-delay", "600"]);
+        let mut server = Running::start(&workplace, "--stop-delay 600");
         server.signal(first);
         server.wait_for("stopping");
         server.signal(second);

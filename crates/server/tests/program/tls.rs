@@ -2,7 +2,6 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rcgen::{CertifiedKey, KeyPair};
@@ -24,22 +23,15 @@ fn certified() -> CertifiedKey<KeyPair> {
 }
 
 /// Puts a certificate and its key in their places.
-fn put(workplace: &Workplace, certified: &CertifiedKey<KeyPair>) -> [PathBuf; 2] {
-    [
-        workplace.write("chain.pem", certified.cert.pem()),
-        workplace.write("key.pem", certified.signing_key.serialize_pem()),
-    ]
+fn put(workplace: &Workplace, certified: &CertifiedKey<KeyPair>) {
+    workplace.write("chain.pem", certified.cert.pem());
+    workplace.write("key.pem", certified.signing_key.serialize_pem());
 }
 
-fn serve(workplace: &Workplace, certified: &CertifiedKey<KeyPair>, arguments: &[&str]) -> Running {
-    let [chain, key] = put(workplace, certified);
-    let certificate = [
-        "--tls-certificate",
-        chain.to_str().unwrap(),
-        "--tls-key",
-        key.to_str().unwrap(),
-    ];
-    let server = Running::start(workplace, &[&certificate, arguments].concat());
+fn serve(workplace: &Workplace, certified: &CertifiedKey<KeyPair>, options: &str) -> Running {
+    put(workplace, certified);
+    let certificate = "--tls-certificate chain.pem --tls-key key.pem";
+    let server = Running::start(workplace, &format!("{certificate} {options}"));
     assert!(server.base.starts_with("https://"), "{}", server.base);
     server
 }
@@ -88,9 +80,9 @@ fn require_answer(
 }
 
 #[test]
-fn both_tls_versions_are_served_with_http_1_1_only() {
+fn both_tls_versions_are_served() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified, &[]);
+    let server = serve(&workplace, &certified, "");
     for (version, spoken) in [
         (&TLS12, ProtocolVersion::TLSv1_2),
         (&TLS13, ProtocolVersion::TLSv1_3),
@@ -108,9 +100,9 @@ fn both_tls_versions_are_served_with_http_1_1_only() {
 }
 
 #[test]
-fn reply_over_tls_requires_tls_from_then_on() {
+fn reply_over_tls_requires_tls_afterwards() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified, &[]);
+    let server = serve(&workplace, &certified, "");
     for path in ["/api/versions", "/docs", "/none"] {
         let mut stream = Trusting::new(&certified).connect(&server);
         let reply = ask(
@@ -124,7 +116,9 @@ fn reply_over_tls_requires_tls_from_then_on() {
         );
         assert_eq!(header(&reply, "server"), None);
     }
-    let plain = Running::start(&workplace, &[]);
+    let mut plain = Running::start(&workplace, "");
+    plain.signal("HUP");
+    plain.wait_for("no TLS certificate to reload");
     let reply = ask(&mut plain.connect(), GET);
     assert_eq!(
         [
@@ -138,7 +132,7 @@ fn reply_over_tls_requires_tls_from_then_on() {
 #[test]
 fn who_speaks_no_tls_is_not_answered() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified, &[]);
+    let server = serve(&workplace, &certified, "");
     let mut stream = server.connect();
     stream.write_all(GET.as_bytes()).unwrap();
     let mut told = Vec::new();
@@ -148,18 +142,18 @@ fn who_speaks_no_tls_is_not_answered() {
 }
 
 #[test]
-fn a_handshake_that_does_not_come_is_not_waited_for() {
+fn unfinished_handshake_is_dropped() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified, &["--header-timeout", "1"]);
+    let server = serve(&workplace, &certified, "--header-timeout 1");
     let mut stream = server.connect();
     stream.write_all(&[22]).unwrap();
     assert_eq!(rest(&mut stream), "");
 }
 
 #[test]
-fn what_a_client_says_in_a_handshake_is_not_logged() {
+fn handshake_contents_are_not_logged() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let mut server = serve(&workplace, &certified, &[]);
+    let mut server = serve(&workplace, &certified, "");
     let (name, mut hello) = ("zqxcanary.example", Vec::new());
     Trusting::new(&certified)
         .client(name)
@@ -181,9 +175,9 @@ fn what_a_client_says_in_a_handshake_is_not_logged() {
 }
 
 #[test]
-fn a_later_head_is_not_waited_for_over_tls_either() {
+fn a_later_head_over_tls_is_dropped() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified, &SHORT_LIMITS);
+    let server = serve(&workplace, &certified, SHORT_LIMITS);
     let mut stream = require_answer(&Trusting::new(&certified), &server);
     stream.write_all(b"GET /api/versions HTT").unwrap();
     // The end of what is said comes without the farewell of TLS.
@@ -192,9 +186,9 @@ fn a_later_head_is_not_waited_for_over_tls_either() {
 }
 
 #[test]
-fn a_certificate_is_read_again_without_a_stop() {
+fn certificate_is_reloaded_without_restart() {
     let (workplace, old, new) = (Workplace::new(), certified(), certified());
-    let mut server = serve(&workplace, &old, &[]);
+    let mut server = serve(&workplace, &old, "");
     let mut open = require_answer(&Trusting::new(&old), &server);
 
     put(&workplace, &new);
@@ -217,19 +211,10 @@ fn a_certificate_is_read_again_without_a_stop() {
 }
 
 #[test]
-fn without_a_certificate_there_is_nothing_to_read_again() {
-    let workplace = Workplace::new();
-    let mut server = Running::start(&workplace, &[]);
-    server.signal("HUP");
-    server.wait_for("no TLS certificate to reload");
-    assert!(ask(&mut server.connect(), GET).starts_with("HTTP/1.1 200 "));
-}
-
-#[test]
-fn reply_over_tls_reaches_a_client_that_sends_first() {
+fn tls_client_sending_first_gets_reply() {
     const LENGTH: usize = 18_000_000;
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified, &[]);
+    let server = serve(&workplace, &certified, "");
     let request = format!(
         "POST /docs/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LENGTH}\r\n\r\n{}",
         " ".repeat(LENGTH)

@@ -4,123 +4,69 @@ use serde_json::{Value, json};
 use server::sandbox::demo;
 use versions::SERVED;
 
-use super::support::Workplace;
+use super::support::{Ended, Workplace};
 
-const PAIR: [&str; 6] = [
-    "version",
-    "translate",
-    "--from",
-    "v2025.0",
-    "--to",
-    "v2026.1",
-];
+/// Translates a file from the first version to a newer one.
+fn translate(place: &Workplace, file: &str, text: &str, options: &str) -> Ended {
+    place.write(file, text);
+    place.run(format!(
+        "version translate --from v2025.0 --to v2026.1 {options} {file}"
+    ))
+}
 
 #[test]
-fn translatable_body_is_printed_in_the_other_versions_names() {
-    let place = Workplace::new();
-    let file = place.write("body.json", demo::example(SERVED[0]));
-    let ended = place.run(&PAIR, Some(&file));
+fn bodies_are_printed_in_other_names() {
+    let place = Workplace::on_sqlite();
+    let ended = translate(&place, "body.json", demo::example(SERVED[0]).as_str(), "");
     assert_eq!(
-        (ended.status(), ended.stderr()),
-        (0, "renamed: course_subject_one is now course_subject_1\n")
+        ended.stderr(),
+        "renamed: course_subject_one is now course_subject_1\n"
     );
-    let body: Value = serde_json::from_str(ended.stdout()).unwrap();
+    let body: Value = serde_json::from_str(&ended.done()).unwrap();
     assert_eq!(body["data"]["course_subject_1"], "100403");
-}
 
-#[test]
-fn bodies_on_lines_are_printed_and_problems_reported_by_line() {
-    let place = Workplace::new();
-    let lines = "{\"data\":{\"course_subject_one\":\"0\"}}\n\n{\"trainee_id\":\"x\",\"bursary_level\":\"6\"}\n";
-    let file = place.write("bodies.ndjson", lines);
-    let ended = place.run(&PAIR, Some(&file));
-    assert_eq!(
-        ended.stdout(),
-        "{\"data\":{\"course_subject_1\":\"0\"}}\n{\"trainee_id\":\"x\"}\n"
-    );
-    assert_eq!(ended.status(), 1);
-    for told in [
-        "line 1: renamed: course_subject_one is now course_subject_1\n",
-        "line 1: problem: course_subject_1 \"0\" is not in the list",
-        "line 3: lost: bursary_level \"6\": v2026.1 has no such copy of funding_method\n",
-        "values lost: 1; problems: 1\n",
-    ] {
-        assert!(
-            ended.stderr().contains(told),
-            "{told} in {}",
-            ended.stderr()
-        );
-    }
-}
-
-#[test]
-fn whole_translation_is_printed_as_json_on_request() {
-    let place = Workplace::new();
-    let file = place.write("body.json", r#"[{"withdraw_date": "2026-10-01"}]"#);
-    let ended = place.run(
-        &[&PAIR[..], &["--output", "json", "--direction", "reply"]].concat(),
-        Some(&file),
-    );
-    let translation: Value = serde_json::from_str(ended.stdout()).unwrap();
-    assert_eq!(
-        translation["data"],
-        json!([{"withdrawal_date": "2026-10-01"}])
-    );
-    assert_eq!((ended.status(), ended.stderr()), (0, ""));
-}
-
-#[test]
-fn repeated_keys_and_both_kinds_of_a_body_are_reported() {
-    let place = Workplace::new();
-    let file = place.write(
+    let reply = r#"[{"withdraw_date": "2026-10-01"}]"#;
+    let ended = translate(
+        &place,
         "body.json",
-        r#"{"data": {"sex": "10", "sex": "11", "training_route": "02"}}"#,
+        reply,
+        "--output json --direction reply",
     );
-    let ended = place.run(&PAIR, Some(&file));
-    assert_eq!(ended.status(), 1);
-    for told in [
-        "problem: sex is sent more than once (repeated_key at sex)\n",
-        "read as a request, but can also be a reply; give --direction\n",
-        "as a reply: problem: training_route \"02\" is not in the list",
-    ] {
-        assert!(
-            ended.stderr().contains(told),
-            "{told} in {}",
-            ended.stderr()
-        );
-    }
+    assert_eq!(ended.stderr(), "");
+    let translation: Value = serde_json::from_str(&ended.done()).unwrap();
+    let expected = json!([{"withdrawal_date": "2026-10-01"}]);
+    assert_eq!(translation["data"], expected);
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
-    let place = Workplace::new();
-    let file = place.write("bodies.ndjson", "{}\n{\n");
-    let ended = place.run(&PAIR, Some(&file));
-    assert!(
-        ended.status() == 1 && ended.stderr().contains("bodies.ndjson, line 2: "),
-        "{}",
-        ended.stderr()
+fn problems_are_reported_by_line_or_name() {
+    let place = Workplace::on_sqlite();
+    let lines = "{\"data\":{\"course_subject_one\":\"0\"}}\n\n{\"trainee_id\":\"x\",\"bursary_level\":\"6\"}\n";
+    let ended = translate(&place, "bodies.ndjson", lines, "");
+    ended.prints(
+        1,
+        "{\"data\":{\"course_subject_1\":\"0\"}}\n{\"trainee_id\":\"x\"}\n",
     );
-    let absent = place.run(&PAIR, Some(&place.path("absent.json")));
-    assert!(
-        absent.status() == 1 && absent.stderr().contains("absent.json"),
-        "{}",
-        absent.stderr()
-    );
-    let unknown = place.run(
+    ended.ends(
+        1,
         &[
-            "version",
-            "translate",
-            "--from",
-            "v1999.0",
-            "--to",
-            "v2026.1",
+            "line 1: renamed: course_subject_one is now course_subject_1\n",
+            "line 1: problem: course_subject_1 \"0\" is not in the list",
+            "line 3: lost: bursary_level \"6\": v2026.1 has no such copy of funding_method\n",
+            "values lost: 1; problems: 1\n",
         ],
-        Some(&file),
     );
-    assert!(
-        unknown.status() == 2 && unknown.stderr().contains("v2025.0"),
-        "{}",
-        unknown.stderr()
+    let body = r#"{"data": {"sex": "10", "sex": "11", "training_route": "02"}}"#;
+    translate(&place, "body.json", body, "").ends(
+        1,
+        &[
+            "problem: sex is sent more than once (repeated_key at sex)\n",
+            "read as a request, but can also be a reply; give --direction\n",
+            "as a reply: problem: training_route \"02\" is not in the list",
+        ],
     );
+    translate(&place, "bodies.ndjson", "{}\n{\n", "").ends(1, &["bodies.ndjson, line 2: "]);
+    let pair = |from: &str| format!("version translate --from {from} --to v2026.1 absent.json");
+    place.run(pair("v2025.0")).ends(1, &["absent.json"]);
+    place.run(pair("v1999.0")).ends(2, &["v2025.0"]);
 }

@@ -4,14 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use serde_json::Value;
 use ureq::Agent;
-use versions::SERVED;
 
-use crate::program::support::{Server, Workplace, execute, texts, wait_until};
+use crate::program::support::{Server, Workplace, example, wait_until};
 use crate::program::users;
 
-const UKPRN: &str = "10012345";
 /// The environment variables for the numbers of rows and of kills in each of the two stages. A server
 /// stores the results of 50 rows at a time.
 const ROWS: (&str, usize) = ("UPLOAD_ROWS", 200);
@@ -30,8 +27,7 @@ fn number((variable, default): (&str, usize)) -> usize {
 
 /// A file of trainees who are valid in the newest version and differ from each other.
 fn file(rows: usize) -> String {
-    let example = server::sandbox::demo::example(SERVED.last().unwrap());
-    let example: Value = serde_json::from_str(&example).unwrap();
+    let example = example("Example");
     let fields = example["data"].as_object().unwrap().iter();
     let fields: Vec<_> = fields
         .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
@@ -60,15 +56,11 @@ struct Person {
 impl Person {
     /// Adds the organisation, and signs its editor in.
     fn sign_in(place: &Workplace, server: &Server) -> Self {
-        let added = ["provider", "add", "--ukprn", UKPRN, "--name", "Ashdown"];
-        assert_eq!(place.run(&added, None).status(), 0);
-        let site = format!("http://{}", server.address());
-        let invite = [
-            &["user", "invite", "--provider", UKPRN, "--role", "editor"][..],
-            &["--email", "e@example.com", "--settings-url", &site],
-        ]
-        .concat();
-        let link = place.run(&invite, None).stdout().trim_end().to_owned();
+        place.done("provider add --ukprn 10012345 --name Ashdown");
+        let link = place.done(format!(
+            "user invite --provider 10012345 --role editor --email e@example.com --settings-url http://{}",
+            server.address()
+        ));
         let browser = users::browser();
         let cookies = users::sign_in(&browser, &link);
         let mut person = Self {
@@ -118,7 +110,7 @@ impl Person {
 /// The number of rows with one of these statuses.
 fn rows_with(place: &Workplace, statuses: &str) -> usize {
     let query = format!("SELECT status AS text FROM upload_rows WHERE status IN ({statuses})");
-    texts(&place.url(), &query).len()
+    place.texts(&query).len()
 }
 
 /// Waits until all rows have these statuses, with no request of a browser.
@@ -140,25 +132,25 @@ fn kill_at_different_rows(
             rows_with(place, statuses) > kill * rows / (kills + 1)
         });
         drop(server);
-        execute(&place.url(), LEASE_ENDS);
-        server = place.serve(&[], None);
+        place.execute(LEASE_ENDS);
+        server = place.serve("");
     }
     server
 }
 
 /// Checks that each row has registered one trainee.
 fn assert_each_row_is_registered_once(place: &Workplace, rows: usize) {
-    let keys = texts(&place.url(), KEYS);
+    let keys = place.texts(KEYS);
     assert_eq!(keys.len(), rows, "a row was lost or sent twice");
     let distinct: BTreeSet<_> = keys.iter().collect();
     assert_eq!(distinct.len(), rows);
 }
 
 #[test]
-fn killed_servers_check_and_send_each_row_once() {
+fn killed_servers_send_each_row_once() {
     let (rows, kills) = (number(ROWS), number(KILLS));
     let place = Workplace::migrated();
-    let mut server = place.serve(&[], None);
+    let mut server = place.serve("");
     let person = Person::sign_in(&place, &server);
     let path = person.upload(&server, &file(rows));
     server = kill_at_different_rows(&place, server, "'register'", (rows, kills));
@@ -182,9 +174,9 @@ fn killed_servers_check_and_send_each_row_once() {
 }
 
 #[test]
-fn two_servers_share_uploads_and_send_each_row_once() {
+fn two_servers_send_each_row_once() {
     let place = Workplace::migrated();
-    let servers = [place.serve(&[], None), place.serve(&[], None)];
+    let servers = [place.serve(""), place.serve("")];
     let [one, other] = &servers;
     let person = Person::sign_in(&place, one);
     let rows = 120;

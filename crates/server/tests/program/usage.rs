@@ -5,59 +5,39 @@ use chrono::{Datelike as _, Days, NaiveDate, Utc};
 use serde_json::{Value, json};
 use versions::SERVED;
 
-use super::support::{Workplace, agent, execute};
+use super::support::{Workplace, example_of, newest};
 
 /// The version that is looked at.
 fn older() -> &'static ApiVersion {
     SERVED[0]
 }
 
-fn newest() -> &'static ApiVersion {
-    SERVED[SERVED.len() - 1]
-}
-
-/// Two providers with a token each, and counts of some days ago.
+/// Two providers with a token each, and counts of a day.
 fn counted(day: NaiveDate) -> Workplace {
     let place = Workplace::new();
     for (ukprn, name, token) in [
         ("10000001", "Ashdown", "Records, old"),
         ("10000002", "Beech", "Beech SRS"),
     ] {
-        assert_eq!(
-            place
-                .run(&["provider", "add", "--ukprn", ukprn, "--name", name], None)
-                .status(),
-            0
-        );
-        assert_eq!(
-            place
-                .run(
-                    &["token", "issue", "--provider", ukprn, "--name", token],
-                    None
-                )
-                .status(),
-            0
-        );
+        place.done(format!("provider add --ukprn {ukprn} --name {name}"));
+        place.done(format!("token issue --provider {ukprn} --name '{token}'"));
     }
     let (older, newest) = (older().label, newest().label);
-    execute(
-        &place.url(),
-        &format!(
-            "INSERT INTO request_totals (day, token_id, version, endpoint, status, kind, detail, requests, first_at,
-                                         first_request_id, last_at, last_request_id) VALUES
-                ('{day}', 2, '{newest}', 'GET /info', 200, 'request', '', 7, '{day} 10:00:00', 'i1', '{day} 11:00:00', 'i2'),
-                ('{day}', 1, '{older}', 'POST /trainees', 201, 'request', '', 30, '{day} 09:00:00', 'a1', '{day} 12:00:00', 'a3'),
-                ('{day}', 1, '{older}', 'POST /trainees', 422, 'request', '', 10, '{day} 09:30:00', 'a4', '{day} 12:30:00.250', 'a2'),
-                ('{day}', 1, '{older}', 'POST /trainees', 201, 'name', 'other_name', 3, '{day} 09:00:00', 'a1', '{day} 10:00:00', 'a9'),
-                ('{day}', 1, '{newest}', 'GET /info', 200, 'request', '', 2, '{day} 10:00:00', 'n1', '{day} 11:00:00', 'n2'),
-                ('{day}', 1, '{older}', 'POST /trainees', 200, 'check', '{newest}', 30, '{day} 09:00:00', '', '{day} 09:00:00', ''),
-                ('{day}', 1, '{older}', 'POST /trainees', 422, 'check', '{newest}', 10, '{day} 09:00:00', '', '{day} 09:00:00', ''),
-                ('{day}', 1, '{older}', 'POST /trainees', 422, 'problem', '{newest} unknown_code sex', 2, '{day} 09:00:00', '',
-                 '{day} 09:00:00', ''),
-                ('{day}', 1, '{older}', 'POST /trainees', 422, 'problem', '{newest} blank email', 8, '{day} 09:00:00', '',
-                 '{day} 09:00:00', '');"
-        ),
-    );
+    place.execute(&format!(
+        "INSERT INTO request_totals (day, token_id, version, endpoint, status, kind, detail, requests, first_at,
+                                     first_request_id, last_at, last_request_id) VALUES
+            ('{day}', 2, '{newest}', 'GET /info', 200, 'request', '', 7, '{day} 10:00:00', 'i1', '{day} 11:00:00', 'i2'),
+            ('{day}', 1, '{older}', 'POST /trainees', 201, 'request', '', 30, '{day} 09:00:00', 'a1', '{day} 12:00:00', 'a3'),
+            ('{day}', 1, '{older}', 'POST /trainees', 422, 'request', '', 10, '{day} 09:30:00', 'a4', '{day} 12:30:00.250', 'a2'),
+            ('{day}', 1, '{older}', 'POST /trainees', 201, 'name', 'other_name', 3, '{day} 09:00:00', 'a1', '{day} 10:00:00', 'a9'),
+            ('{day}', 1, '{newest}', 'GET /info', 200, 'request', '', 2, '{day} 10:00:00', 'n1', '{day} 11:00:00', 'n2'),
+            ('{day}', 1, '{older}', 'POST /trainees', 200, 'check', '{newest}', 30, '{day} 09:00:00', '', '{day} 09:00:00', ''),
+            ('{day}', 1, '{older}', 'POST /trainees', 422, 'check', '{newest}', 10, '{day} 09:00:00', '', '{day} 09:00:00', ''),
+            ('{day}', 1, '{older}', 'POST /trainees', 422, 'problem', '{newest} unknown_code sex', 2, '{day} 09:00:00', '',
+             '{day} 09:00:00', ''),
+            ('{day}', 1, '{older}', 'POST /trainees', 422, 'problem', '{newest} blank email', 8, '{day} 09:00:00', '',
+             '{day} 09:00:00', '');"
+    ));
     place
 }
 
@@ -65,13 +45,16 @@ fn recently() -> NaiveDate {
     Utc::now().date_naive() - Days::new(3)
 }
 
+/// What a command line prints as JSON.
+fn json_of(place: &Workplace, line: &str) -> Value {
+    serde_json::from_str(&place.done(format!("{line} --output json"))).unwrap()
+}
+
 /// Each line without what its widest neighbour adds between the columns.
 fn columns(table: &str) -> String {
     let lines = table.lines().map(|line| {
-        line.split("  ")
-            .map(str::trim)
-            .filter(|cell| !cell.is_empty())
-            .collect()
+        let cells = line.split("  ").map(str::trim);
+        cells.filter(|cell| !cell.is_empty()).collect()
     });
     lines
         .map(|cells: Vec<&str>| cells.join(" | "))
@@ -80,14 +63,12 @@ fn columns(table: &str) -> String {
 }
 
 #[test]
-fn usage_is_printed_as_a_table_with_its_total() {
+fn usage_is_printed_in_three_forms() {
     let day = recently();
     let place = counted(day);
     let (older, newest) = (older().label, newest().label);
-    let ended = place.run(&["usage", "--since", &day.to_string()], None);
-    assert_eq!((ended.status(), ended.stderr()), (0, ""));
     assert_eq!(
-        columns(ended.stdout()),
+        columns(&place.done(format!("usage --since {day}"))),
         format!(
             "provider | token | token_name | version | endpoint | kind | name | requests | first_seen | \
              first_request_id | last_seen | last_request_id\n\
@@ -102,39 +83,16 @@ fn usage_is_printed_as_a_table_with_its_total() {
              since {day}: requests 49, to deprecated endpoints 0; providers 2, tokens 2"
         )
     );
-}
-
-#[test]
-fn usage_prints_csv_and_json_by_provider_and_start_date() {
-    let day = recently();
-    let place = counted(day);
-    let newest = newest().label;
-    let ended = place.run(
-        &["usage", "--provider", "10000002", "--output", "csv"],
-        None,
-    );
     assert_eq!(
-        ended.stdout(),
+        place.done("usage --provider 10000002 --output csv"),
         format!(
             "provider,token,token_name,version,endpoint,kind,name,requests,first_seen,first_request_id,last_seen,\
              last_request_id\n\
-             10000002,2,Beech SRS,{newest},GET /info,request,,7,{day}T10:00:00.000Z,i1,{day}T11:00:00.000Z,i2\n"
+             10000002,2,Beech SRS,{newest},GET /info,request,,7,{day}T10:00:00.000Z,i1,{day}T11:00:00.000Z,i2"
         )
     );
-    let ended = place.run(
-        &[
-            "usage",
-            "--provider",
-            "10000002",
-            "--since",
-            &day.to_string(),
-            "--output",
-            "json",
-        ],
-        None,
-    );
     assert_eq!(
-        serde_json::from_str::<Value>(ended.stdout()).unwrap(),
+        json_of(&place, &format!("usage --provider 10000002 --since {day}")),
         json!({
             "since": day.to_string(),
             "lines": [{
@@ -146,260 +104,138 @@ fn usage_prints_csv_and_json_by_provider_and_start_date() {
             "total": { "requests": 7, "to_deprecated_endpoints": 0, "providers": 1, "tokens": 1 },
         })
     );
-    let since = (day + Days::new(1)).to_string();
-    let ended = place.run(&["usage", "--since", &since, "--output", "json"], None);
-    assert_eq!(
-        serde_json::from_str::<Value>(ended.stdout()).unwrap()["lines"],
-        json!([])
-    );
+    let later = format!("usage --since {}", day + Days::new(1));
+    assert_eq!(json_of(&place, &later)["lines"], json!([]));
 }
 
 #[test]
-fn readiness_names_users_of_a_version_and_their_rejected_writes() {
+fn readiness_names_users_and_rejected_writes() {
     let day = recently();
     let place = counted(day);
     let (older, newest) = (older().label, newest().label);
     let today = Utc::now().date_naive();
     let since = today - Days::new(29);
     let monday = day - Days::new(u64::from(day.weekday().num_days_from_monday()));
-    let ended = place.run(&["version", "readiness", &older.to_string()], None);
-    assert_eq!((ended.status(), ended.stderr()), (0, ""));
-    let text = ended.stdout();
-    assert!(
-        text.starts_with(&format!(
-            "{older} from {since} to {today}; the newest version is {newest}\n\
-             The first counts are from {day}.\n\n\
-             providers: 1, tokens: 1, requests: 40\n\
-             writes checked against {newest}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\
-             \x20 week of {monday}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\n\
-             provider 10000001 Ashdown\n\
-             \x20 requests: 40, last {day}T12:30:00.250Z (request a2)\n\
-             \x20 token 1 Records, old: 40, last {day}T12:30:00.250Z (request a2)\n\
-             \x20 name of other versions: other_name, requests: 3\n\
-             \x20 writes checked against {newest}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\
-             \x20   email blank, writes: 8. A required value is missing."
-        )),
-        "{text}"
+    let text = place.done(format!("version readiness {older}"));
+    let begin = format!(
+        "{older} from {since} to {today}; the newest version is {newest}\n\
+         The first counts are from {day}.\n\n\
+         providers: 1, tokens: 1, requests: 40\n\
+         writes checked against {newest}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\
+         \x20 week of {monday}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\n\
+         provider 10000001 Ashdown\n\
+         \x20 requests: 40, last {day}T12:30:00.250Z (request a2)\n\
+         \x20 token 1 Records, old: 40, last {day}T12:30:00.250Z (request a2)\n\
+         \x20 name of other versions: other_name, requests: 3\n\
+         \x20 writes checked against {newest}: 40, accepted: 30 (75 %; unreliable below 50 writes)\n\
+         \x20   email blank, writes: 8. A required value is missing."
     );
-    assert!(
-        text.ends_with(&format!("  also uses {newest}, requests: 2\n")),
-        "{text}"
-    );
-    let ended = place.run(
-        &[
-            "version",
-            "readiness",
-            &older.to_string(),
-            "--output",
-            "json",
-        ],
-        None,
-    );
-    let told: Value = serde_json::from_str(ended.stdout()).unwrap();
-    assert_eq!(
-        told["writes"],
-        json!({ "checked": 40, "valid": 30, "percent": 75.0, "few": true })
-    );
+    assert!(text.starts_with(&begin), "{text}");
+    let end = format!("  also uses {newest}, requests: 2");
+    assert!(text.ends_with(&end), "{text}");
+    let told = json_of(&place, &format!("version readiness {older}"));
+    let writes = json!({ "checked": 40, "valid": 30, "percent": 75.0, "few": true });
+    assert_eq!(told["writes"], writes);
     let [provider] = &told["providers"].as_array().unwrap()[..] else {
         panic!("{told}")
     };
     assert_eq!(provider["last_request_id"], "a2");
     assert_eq!(provider["problems"][0]["field"], "email");
-    assert_eq!(
-        provider["newer"],
-        json!([{ "version": newest.to_string(), "requests": 2 }])
-    );
+    let newer = json!([{ "version": newest.to_string(), "requests": 2 }]);
+    assert_eq!(provider["newer"], newer);
+    let unknown = place.run("version readiness v1999.0");
+    unknown.refuses(&[&newest.to_string()]);
 }
 
 #[test]
-fn readiness_says_that_an_unused_version_can_be_removed() {
+fn readiness_names_unused_version_as_removable() {
     let day = Utc::now().date_naive() - Days::new(40);
     let place = counted(day);
     let older = older().label;
-    let ended = place.run(&["version", "readiness", &older.to_string()], None);
-    let text = ended.stdout();
+    let text = place.done(format!("version readiness {older}"));
     let expected = format!(
         "No provider has used {older} since {day}T12:30:00.250Z; the last request a2 came from provider 10000001.\n\
-         The version can be removed: see docs/adding-a-version.md.\n"
+         The version can be removed: see docs/adding-a-version.md."
     );
     assert!(text.ends_with(&expected), "{text}");
-    let ended = place.run(
-        &[
-            "version",
-            "readiness",
-            &older.to_string(),
-            "--days",
-            "60",
-            "--output",
-            "json",
-        ],
-        None,
-    );
-    let told: Value = serde_json::from_str(ended.stdout()).unwrap();
+    let told = json_of(&place, &format!("version readiness {older} --days 60"));
     assert_eq!(told["providers"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]
-fn readiness_of_all_versions_is_a_table_with_verdicts() {
+fn readiness_of_all_versions_has_verdicts() {
     let day = recently();
     let place = counted(day);
     let (older, newest) = (older().label, newest().label);
-    let ended = place.run(&["version", "readiness"], None);
-    assert_eq!((ended.status(), ended.stderr()), (0, ""));
-    let lines: Vec<Vec<&str>> = ended
-        .stdout()
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let headings = [
-        "version",
-        "provider",
-        "name",
-        "requests",
-        "last_seen",
-        "checked",
-        "percent",
-        "newer",
-    ];
+    let table = place.done("version readiness");
+    let spaced = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = table.lines().map(spaced).collect();
+    let headings = "version provider name requests last_seen checked percent newer";
     assert_eq!(lines[0], headings);
-    let last = format!("{day}T12:30:00.250Z");
-    let row = [
-        older.to_string(),
-        "10000001".to_owned(),
-        "Ashdown".to_owned(),
-        "40".to_owned(),
-        last,
-    ];
-    let row: Vec<&str> = row
-        .iter()
-        .map(String::as_str)
-        .chain(["40", "75", "2"])
-        .collect();
+    let row = format!("{older} 10000001 Ashdown 40 {day}T12:30:00.250Z 40 75 2");
     assert!(lines.contains(&row), "{lines:?}");
-    let verdicts: Vec<&str> = ended
-        .stdout()
-        .lines()
-        .filter(|line| line.contains(" used"))
-        .collect();
-    assert!(
-        verdicts.contains(&format!("{older} is still used").as_str()),
-        "{verdicts:?}"
-    );
+    let mut verdicts = vec![format!("{older} is still used")];
     // Counts of a few days do not show that the version is unused.
-    let unused = "was not used, but counts are too recent for a verdict";
     let others = SERVED
         .iter()
         .filter(|version| ![older, newest].contains(&version.label));
-    for version in others {
-        assert!(
-            verdicts.contains(&format!("{} {unused}", version.label).as_str()),
-            "{verdicts:?}"
-        );
+    verdicts.extend(others.map(|version| {
+        format!(
+            "{} was not used, but counts are too recent for a verdict",
+            version.label
+        )
+    }));
+    for verdict in verdicts {
+        assert!(lines.contains(&verdict), "{verdict}: {lines:?}");
     }
-    let ended = place.run(
-        &[
-            "version",
-            "readiness",
-            "--output",
-            "json",
-            "--provider",
-            "10000001",
-        ],
-        None,
-    );
-    let told: Value = serde_json::from_str(ended.stdout()).unwrap();
+    let told = json_of(&place, "version readiness --provider 10000001");
     assert_eq!(told.as_array().map(Vec::len), Some(SERVED.len()));
     // What one provider does not use others may.
-    for arguments in [
-        &["version", "readiness"][..],
-        &["version", "readiness", &older.to_string()],
-    ] {
-        let ended = place.run(&[arguments, &["--provider", "10000002"]].concat(), None);
-        assert!(
-            ended.status() == 0 && !ended.stdout().contains("removed"),
-            "{}",
-            ended.stdout()
-        );
+    for version in [String::new(), older.to_string()] {
+        let text = place.done(format!("version readiness {version} --provider 10000002"));
+        assert!(!text.contains("removed"), "{text}");
     }
-    let ended = place.run(&["version", "readiness", "--provider", "10999999"], None);
-    assert_eq!((ended.status(), ended.stdout()), (1, ""));
+    let unknown = place.run("version readiness --provider 10999999");
+    assert_eq!((unknown.status(), unknown.stdout()), (1, ""));
 }
 
-#[test]
-fn readiness_of_a_version_that_nobody_knows_is_refused() {
-    let ended = Workplace::new().run(&["version", "readiness", "v1999.0"], None);
-    assert_eq!((ended.status(), ended.stdout()), (1, ""));
-    assert!(
-        ended.stderr().contains(&newest().label.to_string()),
-        "{}",
-        ended.stderr()
-    );
-}
+/// Writes to each version.
+const WRITES: i64 = 7;
 
 #[test]
-fn sandbox_checks_every_write_and_an_option_turns_it_off() {
-    for (options, expected) in [(&[][..], 20), (&["--shadow-share", "0"][..], 0)] {
+fn counted_requests_outlive_their_server() {
+    // A sandbox checks each write to an older version, unless an option turns it off.
+    for (options, is_checked) in [("", true), ("--shadow-share 0", false)] {
         let place = Workplace::new();
-        let server = place.serve(options, None);
-        let agent = agent();
-        for number in 0..20 {
-            let mut body: Value =
-                serde_json::from_str(&server::sandbox::demo::example(older())).unwrap();
-            body["data"]["last_name"] = format!("Name {number}").into();
-            let path = format!("/api/{}/trainees", older().label);
-            assert_eq!(server.send(&agent, "POST", &path, Some(&body)).0, 201);
+        let server = place.serve(options);
+        for version in SERVED {
+            let path = format!("/api/{}/trainees", version.label);
+            for number in 0..WRITES {
+                let body = example_of(version, &format!("{} {number}", version.label));
+                assert_eq!(server.send("POST", &path, Some(&body)).0, 201);
+            }
+            assert_eq!(server.send("GET", &path, None).0, 200);
         }
-        drop(agent);
         server.stop();
-        let label = older().label.to_string();
-        let ended = place.run(&["version", "readiness", &label, "--output", "json"], None);
-        let told: Value = serde_json::from_str(ended.stdout()).unwrap();
-        assert_eq!(told["writes"]["checked"], expected, "{told}");
-    }
-}
-
-#[test]
-fn what_a_server_counted_is_there_when_it_has_stopped() {
-    let place = Workplace::new();
-    let server = place.serve(&["--shadow-share", "100"], None);
-    let agent = agent();
-    for version in SERVED {
-        let mut body: Value =
-            serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
-        body["data"]["last_name"] = version.label.to_string().into();
-        let path = format!("/api/{}/trainees", version.label);
-        assert_eq!(server.send(&agent, "POST", &path, Some(&body)).0, 201);
-        assert_eq!(server.send(&agent, "GET", &path, None).0, 200);
-    }
-    drop(agent);
-    server.stop();
-    let ended = place.run(&["usage", "--output", "json"], None);
-    let told: Value = serde_json::from_str(ended.stdout()).unwrap();
-    let lines = told["lines"].as_array().unwrap().iter();
-    let lines: Vec<_> = lines
-        .map(|line| {
-            (
-                line["version"].as_str().unwrap().to_owned(),
-                line["endpoint"].as_str().unwrap(),
-                line["requests"].as_i64(),
-            )
-        })
-        .collect();
-    let expected = SERVED.iter().flat_map(|version| {
-        ["GET /trainees", "POST /trainees"]
-            .map(|endpoint| (version.label.to_string(), endpoint, Some(1)))
-    });
-    assert_eq!(lines, expected.collect::<Vec<_>>());
-    for version in SERVED {
-        let label = version.label.to_string();
-        let ended = place.run(&["version", "readiness", &label, "--output", "json"], None);
-        let told: Value = serde_json::from_str(ended.stdout()).unwrap();
-        let tried = i64::from(label != newest().label.to_string());
-        assert_eq!(
-            (&told["writes"]["checked"], &told["writes"]["valid"]),
-            (&json!(tried), &json!(tried)),
-            "{label}"
-        );
-        assert_eq!(told["providers"][0]["requests"], 2, "{label}");
+        let told = json_of(&place, "usage");
+        let lines = told["lines"].as_array().unwrap().iter();
+        let lines: Vec<_> = lines
+            .map(|line| json!([line["version"], line["endpoint"], line["requests"]]))
+            .collect();
+        let expected = SERVED.iter().flat_map(|version| {
+            let label = version.label.to_string();
+            [("GET /trainees", 1), ("POST /trainees", WRITES)]
+                .map(|(endpoint, requests)| json!([label, endpoint, requests]))
+        });
+        assert_eq!(lines, expected.collect::<Vec<_>>());
+        for version in SERVED {
+            let label = version.label;
+            let told = json_of(&place, &format!("version readiness {label}"));
+            let tried = is_checked && label != newest().label;
+            let tried = if tried { json!(WRITES) } else { json!(0) };
+            let writes = (&told["writes"]["checked"], &told["writes"]["valid"]);
+            assert_eq!(writes, (&tried, &tried), "{label}");
+            assert_eq!(told["providers"][0]["requests"], WRITES + 1, "{label}");
+        }
     }
 }

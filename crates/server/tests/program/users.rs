@@ -2,10 +2,9 @@
 //! of them.
 
 use ureq::Agent;
-use versions::SERVED;
 
 use crate::program::observing::server::Watched;
-use crate::program::support::{Ended, Server, Workplace, texts};
+use crate::program::support::{DEMO, Workplace};
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -67,191 +66,87 @@ pub(super) fn form_token(page: &str) -> &str {
         .unwrap()
 }
 
-fn done(ended: Ended) -> String {
-    assert_eq!(ended.status(), 0, "{}", ended.stderr());
-    ended.stdout().trim_end().to_owned()
-}
-
 #[test]
-fn commands_invite_remove_and_erase_users_with_activity_log() {
+fn commands_invite_remove_and_erase_users() {
     let place = Workplace::migrated();
-    let run = |arguments: &[&str]| place.run(&[arguments, &["--by", "A. Operator"]].concat(), None);
-    done(run(&[
-        "provider",
-        "add",
-        "--ukprn",
-        "10012345",
-        "--name",
-        "Ashdown University",
-    ]));
-    let email = "Person@Example.com";
-    let invite = ["user", "invite", "--provider", "10012345", "--email", email];
-    let link = done(run(&invite));
+    let run = |line: &str| place.run(format!("{line} --by 'A. Operator'"));
+    run("provider add --ukprn 10012345 --name 'Ashdown University'").done();
+    let invite = "user invite --provider 10012345 --email Person@Example.com";
+    let replaced = run(invite).done();
+    let default = "http://127.0.0.1:8080/settings/sign-in/";
+    assert!(replaced.starts_with(default), "{replaced}");
+    assert_eq!(replaced.lines().count(), 1);
+    let invited = run(&format!(
+        "{invite} --settings-url https://register.example/"
+    ));
     assert!(
-        link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1,
+        !invited.stderr().contains("production"),
+        "{}",
+        invited.stderr()
+    );
+    let link = invited.done();
+    assert!(
+        link.starts_with("https://register.example/settings/sign-in/"),
         "{link}"
     );
-    let users = done(run(&["user", "list"]));
     let invitation = "person@example.com (admin of provider 10012345), valid until ";
+    let users = place.done("user list");
     assert!(
         users.starts_with("none\n") && users.contains(invitation),
         "{users}"
     );
-    let elsewhere = run(&[
-        &invite[..],
-        &["--settings-url", "https://register.example/"],
-    ]
-    .concat());
-    assert!(
-        !elsewhere.stderr().contains("production"),
-        "{}",
-        elsewhere.stderr()
-    );
-    let elsewhere = done(elsewhere);
-    assert!(
-        elsewhere.starts_with("https://register.example/settings/sign-in/"),
-        "{elsewhere}"
-    );
-    for address in [
-        "register.example",
-        "https://h/settings",
-        "https://h/x?y=z",
-        "ftp://h",
-        "",
-    ] {
-        for option in ["--settings-url", "--operator-pages-url"] {
-            let ended = run(&[&invite[..], &[option, address]].concat());
-            assert_eq!((ended.status(), ended.stdout()), (2, ""), "{address}");
-            assert!(
-                ended.stderr().contains("must be a scheme and a host"),
-                "{}",
-                ended.stderr()
-            );
-        }
-    }
     for wrong in [
-        &["user", "invite", "--email", email][..],
-        &[
-            "user",
-            "invite",
-            "--email",
-            email,
-            "--operator",
-            "--provider",
-            "10012345",
-        ],
-        &[
-            "user",
-            "invite",
-            "--email",
-            "unknown",
-            "--provider",
-            "10012345",
-        ],
-        &["user", "invite", "--email", email, "--provider", "10099998"],
-        &[
-            "user",
-            "invite",
-            "--email",
-            email,
-            "--provider",
-            "10012345",
-            "--role",
-            "operator",
-        ],
-        &["user", "remove", "7"],
-        &["user", "sign-out", "7"],
-        &["user", "sign-out"],
+        "user invite --email unknown --provider 10012345",
+        "user invite --email a@example.com --provider 10099998",
+        "user remove 7",
+        "user sign-out 7",
     ] {
-        assert_ne!(run(wrong).status(), 0, "{wrong:?}");
+        assert_ne!(run(wrong).status(), 0, "{wrong}");
     }
 
-    let server = place.serve(&[], None);
+    let server = place.serve("");
     let browser = browser();
-    let here = |link: &str| {
-        format!(
-            "http://{}{}",
-            server.address(),
-            link.split_once("/settings")
-                .map(|(_, path)| format!("/settings{path}"))
-                .unwrap()
-        )
-    };
-    assert_eq!(
-        ask(&browser, &here(&link), "", None).status,
-        410,
-        "it was replaced"
-    );
-    let cookie = sign_in(&browser, &here(&elsewhere));
     let home = format!("http://{}/settings", server.address());
+    let here = |link: &str| format!("{home}{}", link.split_once("/settings").unwrap().1);
+    assert_eq!(ask(&browser, &here(&replaced), "", None).status, 410);
+    let cookie = sign_in(&browser, &here(&link));
     let page = ask(&browser, &home, &cookie, None);
-    assert!(
-        page.status == 200 && page.text.contains("person@example.com (admin)"),
-        "{}",
-        page.text
-    );
-    let users = done(run(&["user", "list", "--provider", "10012345"]));
-    assert!(
-        users.contains("person@example.com") && users.lines().count() == 2,
-        "{users}"
-    );
+    let is_shown = page.text.contains("person@example.com (admin)");
+    assert!(page.status == 200 && is_shown, "{}", page.text);
+    let users = place.done("user list --provider 10012345");
+    assert!(users.contains("person@example.com"), "{users}");
+    assert_eq!(users.lines().count(), 2, "{users}");
 
-    done(run(&["user", "sign-out", "1"]));
-    done(run(&["user", "sign-out", "--all"]));
-    done(run(&["user", "remove", "1"]));
+    for line in ["user sign-out 1", "user sign-out --all", "user remove 1"] {
+        run(line).done();
+    }
     assert_eq!(ask(&browser, &home, &cookie, None).status, 303);
     for reason in ["request of person@example.com", "PERSON@EXAMPLE.COM", ""] {
-        assert_ne!(
-            run(&["user", "erase", "1", "--reason", reason]).status(),
-            0,
-            "{reason:?}"
-        );
+        let refused = run(&format!("user erase 1 --reason '{reason}'"));
+        assert_ne!(refused.status(), 0, "{reason}");
     }
-    assert!(done(run(&["user", "list"])).contains("person@example.com"));
-    done(run(&[
-        "user",
-        "erase",
-        "1",
-        "--reason",
-        "request of 1 March",
-    ]));
-    assert!(!done(run(&["user", "list"])).contains("person@"));
-    let again = run(&["user", "remove", "1"]);
-    assert!(
-        again.stderr().contains("user 1 was erased"),
-        "{}",
-        again.stderr()
-    );
-    done(run(&[
-        "token",
-        "issue",
-        "--provider",
-        "10012345",
-        "--name",
-        "Records",
-    ]));
+    assert!(place.done("user list").contains("person@example.com"));
+    run("user erase 1 --reason 'request of 1 March'").done();
+    assert!(!place.done("user list").contains("person@"));
+    run("user remove 1").ends(1, &["user 1 was erased"]);
     server.stop();
 
-    let acts = texts(
-        &place.url(),
-        "SELECT action || ' by ' || coalesce(acted_by, '') AS text FROM activity_log \
+    let acts = place.texts(
+        "SELECT action || ' ' || subject || ' by ' || coalesce(acted_by, '') AS text FROM activity_log \
          WHERE acted_by IS NULL OR acted_by <> 'demo' ORDER BY id",
     );
     let expected = [
-        "organisation_added by A. Operator",
-        "user_invited by A. Operator",
-        "user_invited by A. Operator",
-        "user_signed_in by ",
-        "user_signed_out_everywhere by A. Operator",
-        "user_removed by A. Operator",
-        "user_erased by A. Operator",
-        "token_issued by A. Operator",
+        "organisation_added organisation 10012345 by A. Operator",
+        "user_invited invitation 1 by A. Operator",
+        "user_invited invitation 2 by A. Operator",
+        "user_signed_in invitation 2 by ",
+        "user_signed_out_everywhere user 1 by A. Operator",
+        "user_removed user 1 by A. Operator",
+        "user_erased user 1 by A. Operator",
     ];
     assert_eq!(acts, expected);
-    let reasons = texts(
-        &place.url(),
-        "SELECT detail AS text FROM activity_log WHERE action = 'user_erased'",
-    );
+    let reasons =
+        place.texts("SELECT detail AS text FROM activity_log WHERE action = 'user_erased'");
     assert_eq!(reasons, ["request of 1 March"]);
     // Nothing of the address is left in any table.
     for (table, rows) in super::privacy::tables(&place.url()) {
@@ -260,24 +155,15 @@ fn commands_invite_remove_and_erase_users_with_activity_log() {
 }
 
 #[test]
-fn link_secret_is_in_no_log_and_no_metric() {
+fn link_secret_is_in_no_log() {
     let place = Workplace::new();
-    let server = Watched::start(place.command(&["serve"], None));
-    let provider = texts(&place.url(), "SELECT ukprn AS text FROM providers").remove(0);
+    let server = Watched::start(&place, "");
     let url = format!("http://{}", server.public);
-    let invite = [
-        "user",
-        "invite",
-        "--provider",
-        &provider,
-        "--email",
-        "zqx@example.com",
-        "--settings-url",
-        &url,
-    ];
-    let invited = place.run(&invite, None);
+    let invited = place.run(format!(
+        "user invite --provider {DEMO} --email zqx@example.com --settings-url {url}"
+    ));
     assert!(!invited.stderr().contains("/settings/sign-in/"));
-    let link = done(invited);
+    let link = invited.done();
     let secret = link.rsplit_once('/').unwrap().1;
     let browser = browser();
     assert_eq!(ask(&browser, &link, "", None).status, 200);
@@ -324,95 +210,4 @@ fn link_secret_is_in_no_log_and_no_metric() {
             assert!(!rows.contains(secret), "{table}");
         }
     }
-}
-
-#[test]
-fn ended_token_and_session_are_rejected_immediately_by_other_server() {
-    let place = Workplace::migrated();
-    done(place.run(
-        &[
-            "provider",
-            "add",
-            "--ukprn",
-            "10012345",
-            "--name",
-            "Ashdown University",
-        ],
-        None,
-    ));
-    let (one, other) = (place.serve(&[], None), place.serve(&[], None));
-    let site = |server: &Server| format!("http://{}", server.address());
-    let invite = [
-        "user",
-        "invite",
-        "--provider",
-        "10012345",
-        "--email",
-        "a@example.com",
-    ];
-    let link = done(place.run(
-        &[&invite[..], &["--settings-url", &site(&one)]].concat(),
-        None,
-    ));
-    let browser = browser();
-    let cookie = sign_in(&browser, &link);
-    let open = |server: &Server, path: &str| {
-        ask(
-            &browser,
-            &format!("{}/settings{path}", site(server)),
-            &cookie,
-            None,
-        )
-    };
-    let send = |path: &str, fields: &str| {
-        let form = format!("form_token={}{fields}", form_token(&open(&one, "").text));
-        ask(
-            &browser,
-            &format!("{}/settings{path}", site(&one)),
-            &cookie,
-            Some(&form),
-        )
-    };
-    let info = |server: &Server, token: &str| {
-        let authorization = format!("Bearer {token}");
-        let path = format!("/api/{}/info", SERVED[0].label);
-        server
-            .send_with(
-                &browser,
-                "GET",
-                &path,
-                &[("Authorization", &authorization)],
-                None,
-            )
-            .0
-    };
-
-    let made = send("/tokens", "&name=Records").text;
-    let token = made
-        .split_once("value=\"sandbox_")
-        .unwrap()
-        .1
-        .split('"')
-        .next()
-        .unwrap();
-    let token = format!("sandbox_{token}");
-    assert!(
-        made.contains(&format!("{}/api/{}/info", site(&one), SERVED[0].label)),
-        "{made}"
-    );
-    assert_eq!((info(&one, &token), info(&other, &token)), (200, 200));
-    let listed = done(place.run(&["token", "list", "--provider", "10012345"], None));
-    let id = listed
-        .lines()
-        .last()
-        .unwrap()
-        .split_whitespace()
-        .next()
-        .unwrap();
-    assert_eq!(send(&format!("/tokens/{id}/revoke"), "").status, 303);
-    assert_eq!((info(&one, &token), info(&other, &token)), (401, 401));
-
-    assert_eq!((open(&one, "").status, open(&other, "").status), (200, 200));
-    assert_eq!(send("/sign-out", "").status, 303);
-    assert_eq!((open(&other, "").status, open(&one, "").status), (303, 303));
 }

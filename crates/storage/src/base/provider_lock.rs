@@ -125,9 +125,7 @@ mod tests {
     use crate::base::cause::Cause;
     use crate::error::Refusal;
     use crate::session::Session;
-    use crate::testing::{Register, UKPRN};
-
-    const OTHER: &str = "10000002";
+    use crate::testing::{OTHER, Register, UKPRN};
 
     /// Registers a trainee of a provider.
     fn add(session: &mut Session<'_>, ukprn: &str, id: &str) -> Result<(), StorageError> {
@@ -151,16 +149,9 @@ mod tests {
         standing.unwrap().position
     }
 
-    fn two_providers() -> Register {
-        let register = Register::with_provider();
-        let add = |session: &mut Session<'_>| session.add_provider(OTHER, "Brackwater College");
-        register.write(add).unwrap();
-        register
-    }
-
     #[test]
-    fn each_kept_change_takes_the_next_position_of_its_provider() {
-        let register = two_providers();
+    fn each_kept_change_takes_next_position() {
+        let register = Register::with_two_providers();
         assert_eq!(position(&register, UKPRN), 0);
         let both = |session: &mut Session<'_>| {
             add(session, UKPRN, "one")?;
@@ -186,7 +177,7 @@ mod tests {
 
     #[test]
     fn job_that_reads_cannot_change_records() {
-        let register = two_providers();
+        let register = Register::with_two_providers();
         let refused = register.read(|session| add(session, UKPRN, "one"));
         let Err(StorageError::Database(DatabaseError::ProviderNotLocked)) = refused else {
             panic!("{refused:?}")
@@ -194,8 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn job_that_changes_records_of_two_providers_fails_on_postgresql() {
-        let register = two_providers();
+    fn job_changing_two_providers_fails_on_postgresql() {
+        let register = Register::with_two_providers();
         let both = register.write(|session| {
             add(session, UKPRN, "one")?;
             add(session, OTHER, "two")

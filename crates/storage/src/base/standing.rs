@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn generation_of_another_register_or_timeline_is_not_current() {
+    fn generation_of_other_register_is_not_current() {
         let present = generation("abcd 12", "00000002");
         assert!(present.is_current(&present).unwrap());
         for (register, timeline) in [
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn generation_on_standby_of_same_register_is_unknown() {
+    fn generation_on_standby_is_unknown() {
         let present = generation("abcd 12", STANDBY);
         for timeline in ["00000001", STANDBY] {
             let unknown = generation("abcd 12", timeline).is_current(&present);

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_table_or_column_is_reported_until_restored() {
+    fn missing_table_is_reported_until_restored() {
         let register = Register::with_provider();
         let probe = register.store.probe();
         block_on(probe.ask()).unwrap();

@@ -136,7 +136,7 @@ mod tests {
     use crate::testing::Register;
 
     #[test]
-    fn backup_is_missing_until_recorded_and_never_on_postgres() {
+    fn backup_is_missing_until_recorded() {
         let register = Register::with_provider();
         let state = || register.read(|session| session.register_state()).unwrap();
         let before = state();

@@ -358,32 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_import_has_line_where_it_stopped() {
-        let register = Register::new();
-        let stopped = NewImport {
-            stopped_at_line: Some(502),
-            ..import(1)
-        };
-        let id = register
-            .write(move |session| session.record_import(OPERATOR, &stopped))
-            .unwrap();
-        let (record, _) = register
-            .read(move |session| session.import(id))
-            .unwrap()
-            .unwrap();
-        assert_eq!(record.stopped_at_line, Some(502));
-        let whole = register
-            .write(|session| session.record_import(OPERATOR, &import(1)))
-            .unwrap();
-        let (record, _) = register
-            .read(move |session| session.import(whole))
-            .unwrap()
-            .unwrap();
-        assert_eq!(record.stopped_at_line, None);
-    }
-
-    #[test]
-    fn imports_are_kept_as_long_as_the_activity_log() {
+    fn imports_are_kept_like_activity_log() {
         let register = Register::new();
         register
             .write(|session| session.record_import(OPERATOR, &import(0)))

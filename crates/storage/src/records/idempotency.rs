@@ -236,7 +236,6 @@ mod tests {
 
     use super::*;
     use crate::base::cause::Cause;
-    use crate::error::DatabaseError;
     use crate::testing::filled::connect;
     use crate::testing::{Register, UKPRN};
 
@@ -251,55 +250,8 @@ mod tests {
         }
     }
 
-    fn with_provider<T: Send + 'static>(
-        register: &Register,
-        ukprn: &'static str,
-        mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
-    ) -> T {
-        register
-            .write(move |session| {
-                job(&mut session.open_provider(ukprn, Cause::new("test"))?.unwrap())
-            })
-            .unwrap()
-    }
-
-    fn earlier(register: &Register, ukprn: &'static str, digest: &'static str) -> KeyState {
-        with_provider(register, ukprn, move |session| {
-            session.earlier_reply(KEY, digest)
-        })
-    }
-
-    #[test]
-    fn reply_is_found_for_24_hours_by_same_request() {
-        let register = Register::with_provider();
-        register
-            .write(|session| session.add_provider("10000002", "Another"))
-            .unwrap();
-        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Unused);
-        with_provider(&register, UKPRN, |session| {
-            session.keep_reply(KEY, "one", &reply())
-        });
-        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
-        assert_eq!(earlier(&register, UKPRN, "two"), KeyState::AnotherRequest);
-        assert_eq!(earlier(&register, "10000002", "one"), KeyState::Unused);
-        // Each job has its own millisecond, so a few milliseconds have already passed.
-        register
-            .clock
-            .advance(TimeDelta::hours(24) - TimeDelta::minutes(1));
-        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
-        register.clock.advance(TimeDelta::minutes(2));
-        // A refused request does not remove the old reply.
-        let refused = |session: &mut Session<'_>| {
-            let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-            assert_eq!(session.earlier_reply(KEY, "two")?, KeyState::Unused);
-            Err::<(), _>(StorageError::Database(DatabaseError::Closed))
-        };
-        register.store.write_blocking(refused).unwrap_err();
-        with_provider(&register, UKPRN, |session| {
-            assert_eq!(session.earlier_reply(KEY, "two")?, KeyState::Unused);
-            session.keep_reply(KEY, "two", &reply())
-        });
-        assert_eq!(earlier(&register, UKPRN, "two"), KeyState::Reply(reply()));
+    fn earlier(register: &Register, digest: &'static str) -> KeyState {
+        register.in_provider(UKPRN, move |session| session.earlier_reply(KEY, digest))
     }
 
     /// The number of scans of an index in the present transaction.
@@ -310,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn reply_query_planned_on_empty_table_uses_key_index() {
+    fn reply_query_uses_key_index() {
         let register = Register::with_provider();
         if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
             return;
@@ -319,7 +271,7 @@ mod tests {
         connect(register.url())
             .batch_execute("VACUUM ANALYZE replies")
             .unwrap();
-        let scans = with_provider(&register, UKPRN, |session| {
+        let scans = register.in_provider(UKPRN, |session| {
             session.earlier_reply(KEY, "one")?;
             let query = "SELECT pg_stat_get_xact_numscans('replies_by_age'::regclass) AS scans";
             Ok(diesel::sql_query(query)
@@ -330,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_request_waits_for_the_first_and_finds_its_reply() {
+    fn repeated_request_waits_for_the_first() {
         let register = Register::with_provider();
         let (begun, first_begun) = mpsc::channel();
         let (go_on, first_goes_on) = mpsc::channel::<()>();
@@ -346,7 +298,7 @@ mod tests {
         });
         first_begun.recv().unwrap();
         let second = thread::spawn(move || {
-            let found = earlier(&register, UKPRN, "one");
+            let found = earlier(&register, "one");
             assert_eq!(found, KeyState::Reply(reply()));
         });
         thread::sleep(Duration::from_millis(200));
@@ -359,7 +311,7 @@ mod tests {
     #[test]
     fn expired_replies_are_removed_in_portions() {
         let register = Register::with_provider();
-        with_provider(&register, UKPRN, |session| {
+        register.in_provider(UKPRN, |session| {
             (0..5).try_for_each(|number| {
                 session.keep_reply(&format!("old {number}"), "one", &reply())
             })
@@ -367,15 +319,13 @@ mod tests {
         register
             .clock
             .advance(TimeDelta::hours(24) + TimeDelta::minutes(1));
-        with_provider(&register, UKPRN, |session| {
-            session.keep_reply(KEY, "one", &reply())
-        });
+        register.in_provider(UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
         let remove = || {
             register
                 .write(|session| session.remove_old_replies(3))
                 .unwrap()
         };
         assert_eq!((remove(), remove(), remove()), (3, 2, 0));
-        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
+        assert_eq!(earlier(&register, "one"), KeyState::Reply(reply()));
     }
 }

@@ -311,59 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn schools_are_found_by_urn() {
-        let register = Register::new();
-        register
-            .write(|session| session.ensure_sandbox_organisations())
-            .unwrap();
-        let urns = ["990001", "990017", "123456"].map(str::to_owned);
-        let (mut found, _) = register
-            .read(|session| found_by(session.connection, &urns, &[], &[]))
-            .unwrap();
-        found.sort_by(|one, other| one.urn.cmp(&other.urn));
-        let [first, second] = found.as_slice() else {
-            panic!("{found:?}")
-        };
-        assert_eq!(
-            (first.urn.as_str(), first.postcode.as_deref(), first.open),
-            ("990001", Some("ZZ1 1AA"), true)
-        );
-        assert_eq!(
-            (second.urn.as_str(), second.postcode.as_deref()),
-            ("990017", None)
-        );
-        assert!(
-            register
-                .read(|session| found_by(session.connection, &[], &[], &[]))
-                .unwrap()
-                .0
-                .is_empty()
-        );
-    }
-
-    #[test]
-    fn partners_are_found_by_urn_or_ukprn() {
-        let register = Register::new();
-        register
-            .write(|session| session.ensure_sandbox_organisations())
-            .unwrap();
-        let urns = ["990004".to_owned()];
-        let ukprns = ["10090101", "99999999"].map(str::to_owned);
-        let (_, found) = register
-            .read(|session| found_by(session.connection, &[], &urns, &ukprns))
-            .unwrap();
-        let numbers: Vec<_> = found
-            .iter()
-            .map(|partner| (partner.urn.as_deref(), partner.ukprn.as_deref()))
-            .collect();
-        assert_eq!(
-            numbers,
-            [(Some("990004"), Some("10090001")), (None, Some("10090101"))]
-        );
-    }
-
-    #[test]
-    fn urns_of_sandbox_partners_belong_to_sandbox_schools() {
+    fn sandbox_partners_have_urns_of_schools() {
         let register = Register::new();
         register
             .write(|session| session.ensure_sandbox_organisations())

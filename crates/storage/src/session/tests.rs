@@ -1,76 +1,13 @@
 //! Tests of authentication and of recording token use.
 
-use chrono::TimeDelta;
-
 use test_support::Kind;
 
 use super::*;
 use crate::accounts::tokens::NewToken;
 use crate::accounts::users::Actor;
-use crate::base::token::{Environment, Token, TokenStatus};
-use crate::error::Refusal;
+use crate::base::token::Token;
 use crate::schema::provider_positions;
-use crate::testing::{NEW_TOKEN, Register, UKPRN};
-
-#[test]
-fn token_opens_its_provider() {
-    let register = Register::with_provider();
-    let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
-    assert_eq!(
-        record.expires_on,
-        NaiveDate::from_ymd_opt(2026, 9, 2).unwrap()
-    );
-    assert_eq!(record.status, TokenStatus::Active);
-    let digest = TokenDigest::from_text(token.reveal());
-    let name = register
-        .read(|session| {
-            Ok(session
-                .authenticate(&digest, Cause::new("test"))?
-                .unwrap()
-                .provider()
-                .name
-                .clone())
-        })
-        .unwrap();
-    assert_eq!(name, "Ashdown University");
-    assert!(!register.accepts(&Token::generate(Environment::Sandbox).unwrap()));
-}
-
-#[test]
-fn token_is_refused_from_start_of_its_expiry_date() {
-    let register = Register::with_provider();
-    let expires_on = NaiveDate::from_ymd_opt(2026, 3, 10);
-    let (token, _) = register
-        .issue_token(NewToken {
-            expires_on,
-            ..NEW_TOKEN
-        })
-        .unwrap();
-    register.clock.set("2026-03-09");
-    register
-        .clock
-        .advance(TimeDelta::hours(12) - TimeDelta::milliseconds(1));
-    assert!(register.accepts(&token));
-    register.clock.advance(TimeDelta::milliseconds(1));
-    assert!(!register.accepts(&token));
-    let listed = register.read(|session| session.list_tokens(None)).unwrap();
-    assert_eq!(listed[0].status, TokenStatus::Expired);
-}
-
-#[test]
-fn tokens_of_closed_provider_are_refused_and_not_issued() {
-    let register = Register::with_provider();
-    let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
-    register
-        .write(|session| session.close_provider(UKPRN))
-        .unwrap();
-    assert!(!register.accepts(&token));
-    let refused = register.issue_token(NEW_TOKEN).unwrap_err();
-    assert!(matches!(
-        refused,
-        StorageError::Refused(Refusal::ProviderClosed)
-    ));
-}
+use crate::testing::{NEW_TOKEN, OTHER, Register, UKPRN};
 
 #[test]
 fn token_use_is_recorded_once_a_day() {
@@ -102,16 +39,13 @@ fn token_use_is_recorded_once_a_day() {
 }
 
 #[test]
-fn finding_trainee_to_change_locks_provider_of_token() {
-    let register = Register::with_provider();
+fn finding_trainee_to_change_locks_provider() {
+    let register = Register::with_two_providers();
     register.add_trainee("ours");
-    register
-        .write(|session| session.add_provider("10000002", "Brackwater College"))
-        .unwrap();
     let (ours, _) = register.issue_token(NEW_TOKEN).unwrap();
     let (theirs, _) = register
         .issue_token(NewToken {
-            provider_ukprn: "10000002",
+            provider_ukprn: OTHER,
             ..NEW_TOKEN
         })
         .unwrap();

@@ -88,18 +88,24 @@ fn opened() -> (TempDir, Store) {
 }
 
 #[test]
-fn writes_are_refused_while_database_file_is_moved() {
-    for name in ["register.db", "register.db-wal", "register.db-shm"] {
+fn writes_are_refused_while_file_is_moved() {
+    let files = ["register.db", "register.db-wal", "register.db-shm"];
+    let files = files.map(|name| format!("data/{name}"));
+    let moved = files.iter().map(|name| (&**name, false));
+    let replaced = files.iter().map(|name| (&**name, true));
+    for (name, is_replaced) in moved.chain(replaced).chain([("data", false)]) {
         let (folder, store) = opened();
-        let file = folder.path().join("data").join(name);
-        let moved = folder.path().join("moved");
+        let [file, moved] = [name, "moved"].map(|name| folder.path().join(name));
         fs::rename(&file, &moved).unwrap();
+        if is_replaced {
+            fs::copy(&moved, &file).unwrap();
+        }
         require_refusal_until(&store, name, || fs::rename(&moved, &file).unwrap());
     }
 }
 
 #[test]
-fn write_is_refused_if_database_file_is_moved_while_it_runs() {
+fn running_write_is_refused_after_move() {
     let (folder, store) = opened();
     let file = folder.path().join("data/register.db");
     let moved = folder.path().join("moved");
@@ -125,28 +131,7 @@ fn write_is_refused_if_database_file_is_moved_while_it_runs() {
 }
 
 #[test]
-fn writes_are_refused_while_database_folder_is_renamed() {
-    let (folder, store) = opened();
-    let data = folder.path().join("data");
-    let moved = folder.path().join("moved");
-    fs::rename(&data, &moved).unwrap();
-    require_refusal_until(&store, "folder", || fs::rename(&moved, &data).unwrap());
-}
-
-#[test]
-fn writes_are_refused_while_database_file_is_replaced() {
-    for name in ["register.db", "register.db-wal", "register.db-shm"] {
-        let (folder, store) = opened();
-        let file = folder.path().join("data").join(name);
-        let moved = folder.path().join("moved");
-        fs::rename(&file, &moved).unwrap();
-        fs::copy(&moved, &file).unwrap();
-        require_refusal_until(&store, name, || fs::rename(&moved, &file).unwrap());
-    }
-}
-
-#[test]
-fn writes_are_refused_while_link_leads_to_another_database() {
+fn writes_are_refused_while_link_leads_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let link_folder = tempfile::tempdir().unwrap();
     let one = folder.path().join("one.db");
@@ -173,7 +158,7 @@ fn writes_are_refused_while_link_leads_to_another_database() {
 }
 
 #[test]
-fn connecting_to_another_file_with_same_name_is_refused() {
+fn connecting_to_another_file_is_refused() {
     let (folder, store) = opened();
     let file = folder.path().join("data/register.db");
     fs::rename(&file, folder.path().join("moved")).unwrap();
@@ -213,7 +198,7 @@ fn checkpoint_and_vacuum_keep_open_store_usable() {
 }
 
 #[test]
-fn register_is_not_recreated_where_file_is_missing_or_empty() {
+fn missing_register_is_not_recreated() {
     let (folder, store) = opened();
     drop(store);
     let file = folder.path().join("data/register.db");

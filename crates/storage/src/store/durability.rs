@@ -34,7 +34,7 @@ fn setting_on_postgres(session: &mut Session<'_>) -> Result<String, StorageError
 }
 
 #[test]
-fn sqlite_writer_waits_for_disk_also_after_reconnecting() {
+fn sqlite_writer_waits_for_disk() {
     let register = Register::on_sqlite();
     let expected = ("wal".to_owned(), FULL);
     assert_eq!(register.write(settings_on_sqlite).unwrap(), expected);
@@ -54,7 +54,7 @@ fn is_pooled(register: &Register) -> bool {
 }
 
 #[test]
-fn postgres_commits_wait_for_disk_with_every_default() {
+fn postgres_commits_wait_for_disk() {
     if Kind::from_environment() != Kind::Postgres {
         return;
     }

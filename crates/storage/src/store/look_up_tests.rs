@@ -29,7 +29,7 @@ fn thread_of_a_look_up(register: &Register) -> ThreadId {
 }
 
 #[test]
-fn only_look_up_on_sqlite_runs_on_calling_thread() {
+fn sqlite_look_up_runs_on_calling_thread() {
     let register = Register::new();
     let caller = thread::current().id();
     assert_eq!(
@@ -48,7 +48,7 @@ fn only_look_up_on_sqlite_runs_on_calling_thread() {
 }
 
 #[test]
-fn look_up_on_sqlite_sees_one_snapshot_and_cannot_write() {
+fn sqlite_look_up_sees_one_snapshot() {
     let register = Register::on_sqlite();
     let count = |register: &Register| {
         block_on(
@@ -99,7 +99,7 @@ fn is_accepted(register: &Register, token: &Token) -> bool {
 }
 
 #[test]
-fn cached_token_is_refused_once_it_becomes_invalid() {
+fn cached_token_is_refused_once_invalid() {
     let register = Register::on_sqlite();
     register.add_provider();
     let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
@@ -132,7 +132,7 @@ fn cached_token_is_refused_once_it_becomes_invalid() {
 }
 
 #[test]
-fn token_is_queried_again_only_after_a_commit() {
+fn token_is_queried_again_after_commit() {
     let register = Register::on_sqlite();
     register.add_provider();
     let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
@@ -178,7 +178,7 @@ fn look_up_does_not_wait_for_writer() {
 }
 
 #[test]
-fn look_up_that_would_wait_runs_on_the_pool() {
+fn waiting_look_up_runs_on_the_pool() {
     let register = Register::on_sqlite();
     let caller = thread::current().id();
     let mut threads = Vec::new();
@@ -198,7 +198,7 @@ fn look_up_that_would_wait_runs_on_the_pool() {
 }
 
 #[test]
-fn look_up_without_free_connection_runs_on_the_pool() {
+fn look_up_without_connection_runs_on_pool() {
     let register = Register::on_sqlite();
     let store = register.store.clone();
     let is_left = block_on(register.store.look_up(move |_| {
@@ -213,7 +213,7 @@ fn look_up_without_free_connection_runs_on_the_pool() {
 }
 
 #[test]
-fn connection_is_dropped_after_panic_or_broken_transaction() {
+fn connection_is_dropped_after_panic() {
     let register = Register::on_sqlite();
     let caller = thread::current().id();
     let panicked = block_on(

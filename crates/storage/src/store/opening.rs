@@ -55,7 +55,7 @@ fn database_without_register_is_reported_and_unchanged() {
 }
 
 #[test]
-fn database_with_other_encoding_is_refused_and_unchanged() {
+fn database_with_other_encoding_is_refused() {
     if !kinds().contains(&Kind::Postgres) {
         return;
     }
@@ -113,7 +113,7 @@ fn search_path_of_database_is_ignored() {
 }
 
 #[test]
-fn register_in_another_schema_is_reported_and_not_recreated() {
+fn register_in_another_schema_is_reported() {
     let Some(database) = direct_postgres_register() else {
         return;
     };
@@ -141,7 +141,7 @@ fn register_in_another_schema_is_reported_and_not_recreated() {
 }
 
 #[test]
-fn missing_permission_is_fault_that_names_the_table() {
+fn missing_permission_is_fault_naming_table() {
     let Some(database) = direct_postgres_register() else {
         return;
     };

@@ -150,7 +150,7 @@ fn first_school(measured: &Measured) -> String {
 }
 
 #[test]
-fn look_up_by_key_is_one_round_trip() {
+fn key_look_up_is_one_round_trip() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -175,7 +175,7 @@ fn look_up_by_key_is_one_round_trip() {
 }
 
 #[test]
-fn list_page_is_three_round_trips_past_the_end_two() {
+fn list_page_is_three_round_trips() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -215,7 +215,7 @@ fn list_page_is_three_round_trips_past_the_end_two() {
 }
 
 #[test]
-fn changes_and_page_after_cursor_are_two_round_trips() {
+fn changes_and_page_are_two_round_trips() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -279,7 +279,7 @@ fn changes_and_page_after_cursor_are_two_round_trips() {
 }
 
 #[test]
-fn registration_is_five_round_trips_with_idempotency_key_six() {
+fn registration_is_five_round_trips() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -324,7 +324,7 @@ fn update_is_five_round_trips() {
 }
 
 #[test]
-fn removing_many_replies_is_five_round_trips_adding_totals_one() {
+fn removing_many_replies_is_five_round_trips() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -385,7 +385,7 @@ fn totals_of(endpoints: usize) -> Vec<RequestTotal> {
 }
 
 #[test]
-fn token_known_to_both_pools_is_refused_after_its_revocation() {
+fn revoked_token_known_to_pools_is_refused() {
     let Some(measured) = Measured::new() else {
         return;
     };

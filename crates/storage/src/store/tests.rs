@@ -67,7 +67,7 @@ fn panicking_read_fails_and_pool_stays_usable() {
 }
 
 #[test]
-fn drained_store_has_run_writes_of_dropped_callers() {
+fn drained_store_has_run_all_writes() {
     let register = Register::new();
     block_on(async {
         let (go_on, wait) = mpsc::channel::<()>();
@@ -97,12 +97,6 @@ fn drained_store_has_run_writes_of_dropped_callers() {
 }
 
 #[test]
-fn migrating_again_changes_nothing() {
-    let register = Register::new();
-    assert_eq!(register.store.migrate().unwrap(), 0);
-}
-
-#[test]
 fn servers_that_start_together_migrate_once() {
     let migrate =
         |url: &str| Store::open(url, StoreOptions::default()).and_then(|store| store.migrate());
@@ -123,7 +117,7 @@ fn servers_that_start_together_migrate_once() {
 }
 
 #[test]
-fn lock_timeout_fails_job_and_keeps_its_connection() {
+fn lock_timeout_fails_job_keeping_connection() {
     if Kind::from_environment() != Kind::Postgres {
         return;
     }

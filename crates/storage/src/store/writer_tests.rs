@@ -12,19 +12,17 @@ use std::time::Duration;
 use chrono::Utc;
 use diesel::connection::{SimpleConnection, TransactionManager as _};
 use diesel::prelude::*;
-use domain::{State, Trainee};
 use test_support::{Database, Kind};
 
 use database::clock::JobTime;
 use database::connection::{Access, DatabaseConnection};
 use database::jobs::transaction::Transaction;
 
-use crate::base::cause::Cause;
 use crate::error::{DatabaseError, Refusal, StorageError};
 use crate::schema::providers;
 use crate::session::Session;
 use crate::store::{Queue, Store, StoreOptions, WriteScope, WriterStats};
-use crate::testing::{Queued, Register, UKPRN, block_on};
+use crate::testing::{Queued, Register, block_on};
 
 type Answer<T> = Result<T, StorageError>;
 
@@ -40,13 +38,9 @@ struct Hold {
 
 impl Hold {
     fn new(store: &Store) -> Self {
-        Self::with_provider(store, PROVIDER)
-    }
-
-    fn with_provider(store: &Store, provider: i64) -> Self {
         let (started, wait_for_start) = mpsc::channel();
         let (release, wait_for_release) = mpsc::channel();
-        let held = queue_for(store, provider, move |_| {
+        let held = queue(store, move |_| {
             // The receivers are gone when the job runs again.
             let _ = started.send(());
             let _ = wait_for_release.recv();
@@ -66,16 +60,8 @@ fn queue<T: Send + 'static>(
     store: &Store,
     job: impl FnMut(&mut Session<'_>) -> Answer<T> + Send + 'static,
 ) -> Queued<Answer<T>> {
-    queue_for(store, PROVIDER, job)
-}
-
-fn queue_for<T: Send + 'static>(
-    store: &Store,
-    provider: i64,
-    job: impl FnMut(&mut Session<'_>) -> Answer<T> + Send + 'static,
-) -> Queued<Answer<T>> {
     let store = store.clone();
-    Queued::new(async move { store.write_in(WriteScope::Provider(provider), job).await })
+    Queued::new(async move { store.write_in(WriteScope::Provider(PROVIDER), job).await })
 }
 
 fn add(number: usize) -> impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static {
@@ -144,7 +130,7 @@ fn waiting_jobs_share_one_commit() {
 }
 
 #[test]
-fn waiting_jobs_are_counted_and_refused_jobs_are_not() {
+fn waiting_jobs_are_counted() {
     let register = Register::with_queue(3);
     let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..3)
@@ -244,7 +230,7 @@ fn jobs_are_answered_after_the_commit() {
 }
 
 #[test]
-fn refused_job_changes_nothing_and_its_neighbours_are_kept() {
+fn refused_job_changes_nothing_alone() {
     let register = Register::new();
     let stats = register.store.writer_stats();
     let [held, before, refused, after] = run_between_neighbours(&register, |session| {
@@ -261,7 +247,7 @@ fn refused_job_changes_nothing_and_its_neighbours_are_kept() {
 }
 
 #[test]
-fn job_violating_constraint_does_not_affect_its_neighbours() {
+fn job_violating_constraint_fails_alone() {
     let register = Register::new();
     let [_, before, refused, after] = run_between_neighbours(&register, add(1));
     assert!(before.is_ok() && after.is_ok());
@@ -439,7 +425,7 @@ fn database_locked_by_another_process_is_busy() {
 }
 
 #[test]
-fn dropped_store_finishes_waiting_jobs_and_ends_its_thread() {
+fn dropped_store_finishes_waiting_jobs() {
     let database = Database::fresh_on(Kind::Sqlite);
     // The thread owns the clock, and the clock owns the sender: the channel closes when the thread
     // ends.
@@ -485,7 +471,7 @@ fn dropped_store_finishes_waiting_jobs_and_ends_its_thread() {
 }
 
 #[test]
-fn writers_of_other_providers_run_at_the_same_time() {
+fn writers_of_other_providers_run_concurrently() {
     if Kind::from_environment() != Kind::Postgres {
         return;
     }
@@ -499,37 +485,25 @@ fn writers_of_other_providers_run_at_the_same_time() {
 }
 
 #[test]
-fn job_that_lost_its_connection_runs_again() {
-    if Kind::from_environment() != Kind::Postgres {
+fn lone_job_with_lost_connection_runs_again() {
+    let Some(register) = on_postgres() else {
         return;
-    }
-    for neighbours in [false, true] {
-        let register = Register::new();
-        let hold = neighbours.then(|| Hold::new(&register.store));
-        let mut runs = 0;
-        let lost = queue(&register.store, move |session| {
-            runs += 1;
-            add(1)(session)?;
-            if runs == 1 {
-                session
-                    .connection
-                    .batch_execute("SELECT pg_terminate_backend(pg_backend_pid())")?;
-            }
-            Ok(runs)
-        });
-        let after = neighbours.then(|| queue(&register.store, add(2)));
-        if let Some(hold) = hold {
-            hold.release().unwrap();
+    };
+    let mut runs = 0;
+    let lost = queue(&register.store, move |session| {
+        runs += 1;
+        add(1)(session)?;
+        if runs == 1 {
+            let connection = &mut session.connection;
+            connection.batch_execute("SELECT pg_terminate_backend(pg_backend_pid())")?;
         }
-        assert_eq!(lost.answer().unwrap(), 2, "neighbours: {neighbours}");
-        if let Some(after) = after {
-            after.answer().unwrap();
-        }
-    }
+        Ok(runs)
+    });
+    assert_eq!(lost.answer().unwrap(), 2);
 }
 
 #[test]
-fn job_waiting_too_long_for_its_writer_is_busy() {
+fn job_waiting_too_long_is_busy() {
     let register = Register::new();
     let store = Store::open(
         register.url(),
@@ -551,7 +525,7 @@ fn job_waiting_too_long_for_its_writer_is_busy() {
 }
 
 #[test]
-fn drained_store_has_run_jobs_of_dropped_callers() {
+fn drained_store_has_run_queued_jobs() {
     let register = Register::new();
     let hold = Hold::new(&register.store);
     drop(queue(&register.store, add(1)));
@@ -566,7 +540,7 @@ fn on_postgres() -> Option<Register> {
 }
 
 #[test]
-fn jobs_of_transaction_with_lost_connection_run_again_alone() {
+fn jobs_of_lost_transaction_run_again_alone() {
     let Some(register) = on_postgres() else {
         return;
     };
@@ -584,7 +558,7 @@ fn jobs_of_transaction_with_lost_connection_run_again_alone() {
 }
 
 #[test]
-fn commit_with_unknown_outcome_fails_each_of_its_jobs() {
+fn commit_with_unknown_outcome_fails_jobs() {
     let Some(register) = on_postgres() else {
         return;
     };
@@ -615,36 +589,4 @@ fn commit_with_unknown_outcome_fails_each_of_its_jobs() {
     }
     assert_eq!(runs.load(Ordering::SeqCst), 1);
     assert_eq!(kept(&register), [0; 0]);
-}
-
-#[test]
-fn same_person_twice_in_transaction_is_registered_once() {
-    let register = Register::with_provider();
-    // The key of the first provider.
-    let provider = 1;
-    let hold = Hold::with_provider(&register.store, provider);
-    let writes = [("a", "Ash"), ("b", "ASH"), ("c", "Birch")].map(|(id, name)| {
-        queue_for(&register.store, provider, move |session| {
-            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
-            let now = Some(provider.change_date());
-            let trainee = Trainee {
-                trainee_id: Some(id.to_owned()),
-                first_names: Some("Joan".to_owned()),
-                last_name: Some(name.to_owned()),
-                date_of_birth: "2000-01-31".parse().ok(),
-                training_route: Some("provider_led_postgrad".to_owned()),
-                state: Some(State::SubmittedForTrn),
-                created_at: now,
-                updated_at: now,
-                ..Trainee::default()
-            };
-            if !provider.duplicates_of(&trainee)?.is_empty() {
-                return Err(Refusal::UkprnTaken.into());
-            }
-            provider.insert_trainee(&trainee)
-        })
-    });
-    hold.release().unwrap();
-    let accepted = writes.map(|write| write.answer().is_ok());
-    assert_eq!(accepted, [true, false, true]);
 }

@@ -36,9 +36,9 @@ fn documented() -> BTreeMap<String, (String, BTreeSet<String>)> {
 }
 
 #[test]
-fn the_document_lists_every_metric_and_no_other() {
+fn document_lists_every_metric() {
     let place = Workplace::on_sqlite();
-    let server = Watched::start(place.command(&["serve"], None));
+    let server = Watched::start(&place, "");
     assert_eq!(server.send("GET", "/api/versions", &[]).status, 200);
     let exposition = server.scrape();
     let mut exported: BTreeMap<String, (String, BTreeSet<String>)> = exposition
@@ -63,7 +63,7 @@ fn the_document_lists_every_metric_and_no_other() {
 #[test]
 fn what_happens_is_counted() {
     let place = Workplace::on_sqlite();
-    let server = Watched::start(place.command(&["serve", "--rate-limit", "50"], None));
+    let server = Watched::start(&place, "--rate-limit 50");
     // A version with a deprecated endpoint, and with its own names.
     let mut all = versions::all().iter();
     let served = all

@@ -83,9 +83,9 @@ fn send_rubbish(server: &Watched, number: u32) {
 }
 
 #[test]
-fn no_request_makes_a_series_that_is_not_known_beforehand() {
+fn no_request_makes_an_unknown_series() {
     let place = Workplace::on_sqlite();
-    let server = Watched::start(place.command(&["serve"], None));
+    let server = Watched::start(&place, "");
     send_rubbish(&server, 1);
     let before = server.scrape().series();
     for number in 2..5 {

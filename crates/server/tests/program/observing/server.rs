@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -12,6 +12,8 @@ use serde_json::Value;
 use test_support::{Demo, Process};
 
 use super::exposition::Exposition;
+use crate::program::support::Workplace;
+use crate::program::support::running::FOR_OPERATORS;
 
 /// Timeout for an expected event. Reaching it is a fault.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -35,20 +37,11 @@ pub(crate) struct Answer {
 }
 
 impl Watched {
-    /// Serves a demo with a command that may have more arguments. The log is JSON.
-    pub(crate) fn start(mut command: Command) -> Self {
-        command.args([
-            "--log-format",
-            "json",
-            "--listen",
-            "127.0.0.1:0",
-            "--operator-listen",
-            "127.0.0.1:0",
-            "--demo",
-        ]);
-        command
-            .env("REGISTER_REGISTRY", "off")
-            .env("RUST_LOG", "info");
+    /// Serves a demo with a listener for operators. The log is JSON.
+    pub(crate) fn start(place: &Workplace, options: &str) -> Self {
+        let mut command =
+            place.serve_command(&format!("{FOR_OPERATORS} --log-format json {options}"));
+        command.env("RUST_LOG", "info");
         let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let (told, lines) = channel();
         let log = BufReader::new(process.stderr()).lines();

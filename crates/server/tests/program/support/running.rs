@@ -13,14 +13,10 @@ use super::Workplace;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Limits of a server for heads, bodies and pauses, in seconds, that a test can wait for.
-pub(crate) const SHORT_LIMITS: [&str; 6] = [
-    "--header-timeout",
-    "2",
-    "--body-timeout",
-    "2",
-    "--keep-alive",
-    "2",
-];
+pub(crate) const SHORT_LIMITS: &str = "--header-timeout 2 --body-timeout 2 --keep-alive 2";
+
+/// The option for a listener for operators on a free port.
+pub(crate) const FOR_OPERATORS: &str = "--operator-listen 127.0.0.1:0";
 
 /// A server process. It is killed when this is dropped.
 pub(crate) struct Running {
@@ -28,49 +24,60 @@ pub(crate) struct Running {
     log: BufReader<ChildStderr>,
     /// Scheme, host and port, as the log says them.
     pub(crate) base: String,
+    /// Scheme, host and port of the listener for operators, if there is one.
+    pub(crate) operators: String,
 }
 
 impl Running {
     /// Serves a sandbox on its own port, and waits until the server listens.
-    pub(crate) fn start(workplace: &Workplace, arguments: &[&str]) -> Self {
-        let mut running = Self::begin(workplace, arguments);
+    pub(crate) fn start(workplace: &Workplace, options: &str) -> Self {
+        let mut running = Self::begin(workplace, options);
         running.wait_until_it_listens();
         running
     }
 
     /// Starts a server as [`Running::start`] does, and does not wait.
-    pub(crate) fn begin(workplace: &Workplace, arguments: &[&str]) -> Self {
-        let serve = ["serve", "--listen", "127.0.0.1:0", "--registry", "off"];
-        Self::begin_with(workplace, &[&serve, arguments].concat())
+    pub(crate) fn begin(workplace: &Workplace, options: &str) -> Self {
+        let options = format!("--registry off {options}");
+        Self::begin_command(Self::command(workplace, &options))
     }
 
-    /// Starts a server with these arguments and no others, and does not wait.
-    pub(crate) fn begin_with(workplace: &Workplace, arguments: &[&str]) -> Self {
-        Self::begin_command(workplace.command(arguments, None))
+    /// A server that is not started yet, which plays the registry in a sandbox.
+    pub(crate) fn command(workplace: &Workplace, options: &str) -> Command {
+        let mut command = workplace.command(format!("serve --listen 127.0.0.1:0 {options}"));
+        command.env("RUST_LOG", "warn,server=info");
+        command
     }
 
     /// Starts a command that serves, and does not wait.
     pub(crate) fn begin_command(mut command: Command) -> Self {
-        command
-            .env("RUST_LOG", "warn,server=info")
-            .stderr(Stdio::piped());
-        let mut process = Process::start(&mut command);
+        let mut process = Process::start(command.stderr(Stdio::piped()));
         let log = BufReader::new(process.stderr());
         Self {
             process,
             log,
             base: String::new(),
+            operators: String::new(),
         }
     }
 
     /// Waits until the server listens.
     pub(crate) fn wait_until_it_listens(&mut self) {
-        let line = self.wait_for("listening on ");
-        line.split_once("listening on ")
-            .unwrap()
-            .1
-            .trim()
-            .clone_into(&mut self.base);
+        let said = self.log_until("listening on ");
+        let address = |words: &str| {
+            let line = said.lines().find_map(|line| line.split_once(words));
+            line.map(|(_, address)| address.trim().to_owned())
+        };
+        self.base = address("listening on ").unwrap();
+        self.operators = address("listening for operators on ").unwrap_or_default();
+    }
+
+    /// Asks the server to stop in good order. Returns the lines of its log that were not read yet.
+    pub(crate) fn stop(mut self) -> String {
+        self.signal("TERM");
+        let log = self.log_until("stopped");
+        assert!(self.process.wait().success());
+        log
     }
 
     /// Waits for a line of the log with this text.

@@ -4,50 +4,26 @@ use chrono::TimeDelta;
 
 use super::{Claim, ClaimedMail, LinkTargets, Mail, MailContent};
 use crate::accounts::tokens::{NewToken, Rotation};
-use crate::accounts::users::{
-    ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn,
-    UserRole,
-};
+use crate::accounts::users::{ActivityKind, NewInvitation, Origin, Secret, SignedIn, UserRole};
 use crate::base::token::Environment;
 use crate::error::{Refusal, StorageError};
-use crate::testing::{NEW_TOKEN, Register, UKPRN};
+use crate::testing::people::{COMMAND, refused};
+use crate::testing::{NEW_TOKEN, OTHER, Register, UKPRN};
 
-const OTHER: &str = "10000002";
-const COMMAND: Actor<'static> = Actor::operator("operator");
 const ADMIN: &str = "ada@example.com";
 const ALL: LinkTargets = LinkTargets {
     organisations: true,
     operators: true,
 };
 
-fn register() -> Register {
-    let register = Register::with_provider();
-    register
-        .write(|session| session.add_provider(OTHER, "Beech College"))
-        .unwrap();
-    register
-}
-
 /// Invites a person by a command and signs them in.
 fn add_user(register: &Register, provider_ukprn: Option<&'static str>, role: UserRole) -> SignedIn {
-    let request = NewInvitation {
-        provider_ukprn,
-        email: ADMIN,
-        role,
-    };
-    let invited = register
-        .write(move |session| session.invite_user(COMMAND, request))
-        .unwrap();
-    sign_in(register, &invited.secret).unwrap()
+    register.user(provider_ukprn, ADMIN, role)
 }
 
 fn sign_in(register: &Register, link: &Secret) -> Result<SignedIn, StorageError> {
-    let digest = SecretDigest::from_text(link.reveal());
-    let cookie = SecretDigest::from_text(Secret::generate()?.reveal());
-    register.write(move |session| {
-        session.accept_invitation(&digest, &cookie, None, Origin::default())?;
-        Ok(session.signed_in(&cookie)?.unwrap())
-    })
+    let secret = register.accept(link.reveal())?;
+    Ok(register.signed_in(&secret).unwrap())
 }
 
 fn ask(register: &Register, email: &'static str) {
@@ -77,23 +53,16 @@ fn finish(register: &Register, id: i64) {
 }
 
 fn requests(register: &Register) -> Vec<(String, Option<String>)> {
-    let filter = ActivityFilter {
-        limit: 100,
-        ..ActivityFilter::default()
-    };
-    let entries = register
-        .read(move |session| session.list_activity(filter))
-        .unwrap();
+    let entries = register.activity().into_iter();
     entries
-        .into_iter()
         .filter(|entry| entry.kind == ActivityKind::SignInLinkRequested)
         .map(|entry| (entry.subject, entry.address))
         .collect()
 }
 
 #[test]
-fn sign_in_mail_has_link_for_each_organisation() {
-    let register = register();
+fn sign_in_mail_links_each_organisation() {
+    let register = Register::with_two_providers();
     let first = add_user(&register, Some(UKPRN), UserRole::Admin);
     let second = add_user(&register, Some(OTHER), UserRole::Viewer);
     let operator = add_user(&register, None, UserRole::Operator);
@@ -120,11 +89,7 @@ fn sign_in_mail_has_link_for_each_organisation() {
     for (link, user) in links.iter().zip([&operator, &first, &second]) {
         let again = sign_in(&register, &link.secret).unwrap();
         assert_eq!((again.user_id, again.role), (user.user_id, user.role));
-        let refused = sign_in(&register, &link.secret);
-        assert!(
-            matches!(refused, Err(StorageError::Refused(Refusal::LinkNotUsable))),
-            "{refused:?}"
-        );
+        refused(sign_in(&register, &link.secret), Refusal::LinkNotUsable);
     }
     let asked = |user: &SignedIn| {
         (
@@ -139,8 +104,8 @@ fn sign_in_mail_has_link_for_each_organisation() {
 }
 
 #[test]
-fn sign_in_mail_without_usable_account_is_not_needed() {
-    let register = register();
+fn sign_in_mail_needs_usable_account() {
+    let register = Register::with_two_providers();
     ask(&register, "unknown@example.com");
     let removed = add_user(&register, Some(UKPRN), UserRole::Admin).user_id;
     register
@@ -160,8 +125,8 @@ fn sign_in_mail_without_usable_account_is_not_needed() {
 }
 
 #[test]
-fn operator_gets_no_link_to_pages_not_served() {
-    let register = register();
+fn operator_gets_no_link_to_unserved_pages() {
+    let register = Register::with_two_providers();
     add_user(&register, None, UserRole::Operator);
     ask(&register, ADMIN);
     let targets = LinkTargets {
@@ -190,9 +155,9 @@ const LINKS: &[(&[i64], &[i64])] = &[
 ];
 
 #[test]
-fn each_request_for_link_is_answered_within_five_minutes() {
+fn link_requests_are_answered_within_five_minutes() {
     for (requests, mails) in LINKS {
-        let register = register();
+        let register = Register::with_two_providers();
         add_user(&register, Some(UKPRN), UserRole::Admin);
         let mut sent = Vec::new();
         for minute in 0..=200 {
@@ -211,8 +176,8 @@ fn each_request_for_link_is_answered_within_five_minutes() {
 }
 
 #[test]
-fn mail_that_was_not_sent_delays_no_other() {
-    let register = register();
+fn unsent_mail_delays_no_other() {
+    let register = Register::with_two_providers();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     ask(&register, ADMIN);
     register.clock.advance(TimeDelta::minutes(21));
@@ -223,8 +188,8 @@ fn mail_that_was_not_sent_delays_no_other() {
 }
 
 #[test]
-fn mails_are_claimed_in_turns_of_providers_after_sign_in_mails() {
-    let register = register();
+fn mails_are_claimed_in_turns_of_providers() {
+    let register = Register::with_two_providers();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     let invite = |provider_ukprn, email| {
         let role = match provider_ukprn {
@@ -270,8 +235,8 @@ fn mails_are_claimed_in_turns_of_providers_after_sign_in_mails() {
 }
 
 #[test]
-fn claimed_mail_belongs_to_one_server_while_it_renews_the_claim() {
-    let register = register();
+fn claimed_mail_belongs_to_renewing_server() {
+    let register = Register::with_two_providers();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     ask(&register, ADMIN);
     let (id, _) = mail(&register);
@@ -295,7 +260,7 @@ fn claimed_mail_belongs_to_one_server_while_it_renews_the_claim() {
 
 #[test]
 fn racing_servers_claim_mail_once() {
-    let register = register();
+    let register = Register::with_two_providers();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     ask(&register, ADMIN);
     let stores = [(), (), ()].map(|()| register.another_store());
@@ -314,7 +279,7 @@ fn racing_servers_claim_mail_once() {
 
 #[test]
 fn delayed_mail_is_retried_until_given_up() {
-    let register = register();
+    let register = Register::with_two_providers();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     ask(&register, ADMIN);
     let mut pauses = Vec::new();
@@ -339,7 +304,7 @@ fn delayed_mail_is_retried_until_given_up() {
 
 #[test]
 fn mailed_invitation_gives_access_for_day() {
-    let register = register();
+    let register = Register::with_two_providers();
     let request = NewInvitation {
         provider_ukprn: Some(UKPRN),
         email: ADMIN,
@@ -365,7 +330,7 @@ fn mailed_invitation_gives_access_for_day() {
 
 #[test]
 fn mail_of_removed_invitation_is_not_needed() {
-    let register = register();
+    let register = Register::with_two_providers();
     let request = NewInvitation {
         provider_ukprn: Some(UKPRN),
         email: ADMIN,
@@ -383,7 +348,7 @@ fn mail_of_removed_invitation_is_not_needed() {
 
 #[test]
 fn erased_user_leaves_no_address_in_mails() {
-    let register = register();
+    let register = Register::with_two_providers();
     let id = add_user(&register, Some(UKPRN), UserRole::Admin).user_id;
     ask(&register, ADMIN);
     register
@@ -419,8 +384,8 @@ fn reminders(register: &Register) -> Vec<(String, String)> {
 }
 
 #[test]
-fn reminders_are_sent_once_thirty_and_seven_days_before() {
-    let register = register();
+fn reminders_are_sent_before_expiry() {
+    let register = Register::with_two_providers();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     token(&register, "2026-05-01");
     let expected = [(ADMIN.to_owned(), "2026-05-01".to_owned())];
@@ -442,8 +407,8 @@ fn reminders_are_sent_once_thirty_and_seven_days_before() {
 }
 
 #[test]
-fn first_reminder_within_seven_days_is_only_one() {
-    let register = register();
+fn first_reminder_within_seven_days_is_single() {
+    let register = Register::with_two_providers();
     add_user(&register, Some(UKPRN), UserRole::Admin);
     token(&register, "2026-05-01");
     register.clock.set("2026-04-28");
@@ -453,7 +418,7 @@ fn first_reminder_within_seven_days_is_only_one() {
 
 #[test]
 fn tokens_without_need_get_no_reminder() {
-    let register = register();
+    let register = Register::with_two_providers();
     let viewer = add_user(&register, Some(UKPRN), UserRole::Viewer).user_id;
     let revoked = token(&register, "2026-05-01");
     register

@@ -71,10 +71,10 @@ mod tests {
     use super::*;
     use crate::accounts::tokens::NewToken;
     use crate::accounts::users::Actor;
-    use crate::testing::{NEW_TOKEN, Register};
+    use crate::testing::{NEW_TOKEN, OTHER, Register};
 
     #[test]
-    fn token_expires_soon_with_less_than_thirty_days_left() {
+    fn token_expires_soon_within_thirty_days() {
         let token = ValidToken {
             id: 1,
             provider_id: 1,
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn last_day_within_any_number_of_days_exists() {
+    fn last_day_within_any_days_exists() {
         assert_eq!(
             last_day_within(DateTime::UNIX_EPOCH, u32::MAX),
             NaiveDate::MAX
@@ -109,10 +109,7 @@ mod tests {
 
     #[test]
     fn expiring_tokens_are_accepted_and_near_expiry() {
-        let register = Register::with_provider();
-        register
-            .write(|session| session.add_provider("10000002", "Another"))
-            .unwrap();
+        let register = Register::with_two_providers();
         let issue = |provider_ukprn, date: &str| {
             let expires_on = Some(date.parse().unwrap());
             register
@@ -129,7 +126,7 @@ mod tests {
             ["2026-04-01", "2026-04-02"].map(|date| issue(NEW_TOKEN.provider_ukprn, date));
         let revoked = issue(NEW_TOKEN.provider_ukprn, "2026-03-09");
         let expired = issue(NEW_TOKEN.provider_ukprn, "2026-03-03");
-        let other = issue("10000002", "2026-03-20");
+        let other = issue(OTHER, "2026-03-20");
         register
             .write(move |session| session.revoke_token(revoked, Actor::operator("operator")))
             .unwrap();
@@ -143,9 +140,9 @@ mod tests {
         register.clock.set("2026-03-03");
         assert_eq!(expiring(None, 30), [soon, later, other]);
         assert_eq!(expiring(None, 29), [soon, other]);
-        assert_eq!(expiring(Some("10000002"), 30), [other]);
+        assert_eq!(expiring(Some(OTHER), 30), [other]);
         register
-            .write(|session| session.close_provider("10000002"))
+            .write(|session| session.close_provider(OTHER))
             .unwrap();
         assert_eq!(expiring(None, 30), [soon, later]);
         assert!(expiring(None, 0).is_empty());

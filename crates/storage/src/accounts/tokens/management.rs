@@ -374,31 +374,7 @@ mod tests {
     use crate::testing::{NEW_TOKEN, Register};
 
     #[test]
-    fn revoked_token_is_refused_and_stays_revoked() {
-        let register = Register::with_provider();
-        let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
-        let revoked = register
-            .write(move |session| session.revoke_token(record.id, Actor::operator("operator")))
-            .unwrap();
-        assert_eq!(revoked.status, TokenStatus::Revoked);
-        assert!(!register.accepts(&token));
-        let again = register
-            .write(move |session| {
-                session.revoke_token(record.id, Actor::operator("another operator"))
-            })
-            .unwrap();
-        assert_eq!(again, revoked);
-        let unknown = register
-            .write(|session| session.revoke_token(99, Actor::operator("operator")))
-            .unwrap_err();
-        assert!(matches!(
-            unknown,
-            StorageError::Refused(Refusal::UnknownToken)
-        ));
-    }
-
-    #[test]
-    fn replaced_token_is_accepted_until_end_of_overlap() {
+    fn replaced_token_is_accepted_during_overlap() {
         let register = Register::with_provider();
         let (first, record) = register.issue_token(NEW_TOKEN).unwrap();
         let rotation = |days| Rotation {
@@ -451,18 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn only_digest_of_token_is_stored() {
-        let register = Register::with_provider();
-        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
-        let digests: Vec<String> = tokens::table
-            .select(tokens::digest)
-            .load(&mut register.second_connection())
-            .unwrap();
-        assert_eq!(digests, [TokenDigest::from_text(token.reveal()).as_hex()]);
-    }
-
-    #[test]
-    fn database_files_do_not_contain_text_of_token() {
+    fn database_files_contain_no_token() {
         let register = Register::on_sqlite();
         register.add_provider();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
@@ -478,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn token_expires_after_today_and_within_six_months() {
+    fn token_expires_within_six_months() {
         let register = Register::with_provider();
         for (date, accepted) in [
             ("2026-03-02", false),

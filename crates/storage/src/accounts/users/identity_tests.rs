@@ -5,24 +5,14 @@ use std::sync::mpsc;
 use chrono::TimeDelta;
 
 use super::{
-    ActivityFilter, Actor, Identity, NewInvitation, Origin, Secret, SecretDigest, SignedIn,
-    UserRecord, UserRole,
+    Identity, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRecord, UserRole,
 };
 use crate::error::{Refusal, StorageError};
 use crate::session::Session;
-use crate::testing::{Register, UKPRN};
+use crate::testing::people::{COMMAND, refused};
+use crate::testing::{OTHER, Register, UKPRN};
 
-const OTHER: &str = "10000002";
-const COMMAND: Actor<'static> = Actor::operator("operator");
 const EMAIL: &str = "a@example.com";
-
-fn register() -> Register {
-    let register = Register::with_provider();
-    register
-        .write(|session| session.add_provider(OTHER, "Beech College"))
-        .unwrap();
-    register
-}
 
 /// A person with an e-mail address and no other claim.
 fn person(subject: &str) -> Identity {
@@ -44,17 +34,7 @@ fn member(subject: &str, ukprns: &[&str]) -> Identity {
 }
 
 fn invite(register: &Register, ukprn: Option<&'static str>, role: UserRole) -> String {
-    let request = NewInvitation {
-        provider_ukprn: ukprn,
-        email: EMAIL,
-        role,
-    };
-    register
-        .write(move |session| session.invite_user(COMMAND, request))
-        .unwrap()
-        .secret
-        .reveal()
-        .to_owned()
+    register.invite(ukprn, EMAIL, role)
 }
 
 /// The organisations that an identity may sign in to, with the role.
@@ -89,17 +69,9 @@ fn users(register: &Register) -> Vec<UserRecord> {
     register.read(|session| session.list_users(None)).unwrap()
 }
 
-#[track_caller]
-fn refused<T: std::fmt::Debug>(outcome: Result<T, StorageError>, refusal: Refusal) {
-    assert!(
-        matches!(&outcome, Err(StorageError::Refused(why)) if *why == refusal),
-        "{outcome:?}"
-    );
-}
-
 #[test]
 fn invitation_binds_identity_permanently() {
-    let register = register();
+    let register = Register::with_two_providers();
     let one = person("one");
     assert_eq!(accesses(&register, &one), []);
     refused(sign_in(&register, &one, Some(UKPRN)), Refusal::NoAccess);
@@ -155,14 +127,7 @@ fn invitation_binds_identity_permanently() {
         );
     }
     assert_eq!(users(&register).len(), 1);
-    let entries = register
-        .read(|session| {
-            session.list_activity(ActivityFilter {
-                limit: 9,
-                ..ActivityFilter::default()
-            })
-        })
-        .unwrap();
+    let entries = register.activity();
     assert_eq!(
         entries[2].detail,
         "OpenID Connect, first time, by invitation"
@@ -172,7 +137,7 @@ fn invitation_binds_identity_permanently() {
 
 #[test]
 fn new_invitation_replaces_bound_identity() {
-    let register = register();
+    let register = Register::with_two_providers();
     invite(&register, Some(UKPRN), UserRole::Admin);
     let user = sign_in(&register, &person("one"), Some(UKPRN)).unwrap();
     invite(&register, Some(UKPRN), UserRole::Admin);
@@ -190,7 +155,7 @@ fn new_invitation_replaces_bound_identity() {
 
 #[test]
 fn replaced_identity_loses_its_sessions() {
-    let register = register();
+    let register = Register::with_two_providers();
     invite(&register, Some(UKPRN), UserRole::Admin);
     let digest = SecretDigest::from_text("of the browser");
     let one = person("one");
@@ -209,7 +174,7 @@ fn replaced_identity_loses_its_sessions() {
 
 #[test]
 fn invited_user_keeps_access_without_claim() {
-    let register = register();
+    let register = Register::with_two_providers();
     let id = sign_in(&register, &member("one", &[UKPRN]), Some(UKPRN))
         .unwrap()
         .user_id;
@@ -244,7 +209,7 @@ fn invited_user_keeps_access_without_claim() {
 
 #[test]
 fn concurrent_removal_of_admin_leaves_no_invitation() {
-    let register = register();
+    let register = Register::with_two_providers();
     invite(&register, Some(UKPRN), UserRole::Admin);
     let admin = sign_in(&register, &person("one"), Some(UKPRN)).unwrap();
     let id = admin.user_id;
@@ -282,13 +247,8 @@ fn concurrent_removal_of_admin_leaves_no_invitation() {
 
 #[test]
 fn unbound_user_is_found_by_verified_address() {
-    let register = register();
-    let digest = SecretDigest::from_text(&invite(&register, Some(UKPRN), UserRole::Viewer));
-    let secret = SecretDigest::from_text("of the browser");
-    register
-        .write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
-        .unwrap();
-    let id = users(&register)[0].id;
+    let register = Register::with_two_providers();
+    let id = register.user(Some(UKPRN), EMAIL, UserRole::Viewer).user_id;
     assert_eq!(
         accesses(
             &register,
@@ -309,8 +269,8 @@ fn unbound_user_is_found_by_verified_address() {
 }
 
 #[test]
-fn claim_gives_access_to_open_organisations_while_present() {
-    let register = register();
+fn claim_gives_access_to_open_organisations() {
+    let register = Register::with_two_providers();
     let one = member("one", &[OTHER, "10000009", UKPRN]);
     // Sorted by UKPRN.
     let both = [
@@ -365,7 +325,7 @@ fn claim_gives_access_to_open_organisations_while_present() {
 
 #[test]
 fn operator_needs_claim_or_invitation() {
-    let register = register();
+    let register = Register::with_two_providers();
     let operator = Identity {
         is_operator: true,
         ..person("one")
@@ -392,7 +352,7 @@ fn operator_needs_claim_or_invitation() {
 
 #[test]
 fn removed_user_returns_by_invitation_only() {
-    let register = register();
+    let register = Register::with_two_providers();
     let one = member("one", &[UKPRN]);
     let id = sign_in(&register, &one, Some(UKPRN)).unwrap().user_id;
     register
@@ -422,8 +382,8 @@ fn removed_user_returns_by_invitation_only() {
 }
 
 #[test]
-fn attempt_is_used_once_by_its_browser_within_limit() {
-    let register = register();
+fn attempt_is_used_once_by_its_browser() {
+    let register = Register::with_two_providers();
     let begin = || register.write(|session| session.begin_sign_in()).unwrap();
     let take = |state: &str, browser: &str| {
         let state = SecretDigest::from_text(state);
@@ -453,24 +413,11 @@ fn attempt_is_used_once_by_its_browser_within_limit() {
         take(other.state.reveal(), other.browser.reveal()),
         Refusal::SignInNotUsable,
     );
-    register.clock.advance(TimeDelta::seconds(1));
-    assert_eq!(
-        register
-            .write(|session| session.remove_old_sign_in_attempts(10))
-            .unwrap(),
-        1
-    );
-    assert_eq!(
-        register
-            .write(|session| session.remove_old_sign_in_attempts(10))
-            .unwrap(),
-        0
-    );
 }
 
 #[test]
-fn choice_is_used_once_and_erased_with_user() {
-    let register = register();
+fn choice_is_used_once_and_erased() {
+    let register = Register::with_two_providers();
     let browser = SecretDigest::from_text("browser");
     let begin = |identity: &Identity| {
         let identity = identity.clone();

@@ -164,19 +164,13 @@ fn valid_name(name: &str) -> Result<&str, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounts::users::{ActivityFilter, Origin};
+    use crate::accounts::users::Origin;
     use crate::testing::{Register, UKPRN};
 
     const OPERATOR: Actor<'static> = Actor::operator("A. Operator");
 
     fn log(register: &Register) -> Vec<(String, String, String, Option<String>)> {
-        let filter = ActivityFilter {
-            limit: 100,
-            ..ActivityFilter::default()
-        };
-        let entries = register
-            .read(move |session| session.list_activity(filter))
-            .unwrap();
+        let entries = register.activity();
         let entry = |entry: crate::accounts::users::Activity| {
             (
                 entry.kind.name().to_owned(),

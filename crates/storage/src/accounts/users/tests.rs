@@ -3,143 +3,47 @@
 use chrono::TimeDelta;
 
 use super::{
-    ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn,
-    UserRole, normalised_email,
+    Activity, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, UserRole,
+    normalised_email,
 };
 use crate::accounts::tokens::NewToken;
-use crate::base::token::Environment;
 use crate::error::{Refusal, StorageError};
-use crate::testing::{Register, UKPRN};
-
-const OTHER: &str = "10000002";
-const COMMAND: Actor<'static> = Actor::operator("operator");
-
-fn register() -> Register {
-    let register = Register::with_provider();
-    register
-        .write(|session| session.add_provider(OTHER, "Beech College"))
-        .unwrap();
-    register
-}
-
-/// The secret of a link that a command creates.
-fn link(register: &Register, ukprn: &'static str, email: &'static str, role: UserRole) -> String {
-    let request = NewInvitation {
-        provider_ukprn: Some(ukprn),
-        email,
-        role,
-    };
-    register
-        .write(move |session| session.invite_user(COMMAND, request))
-        .unwrap()
-        .secret
-        .reveal()
-        .to_owned()
-}
-
-fn accept(register: &Register, link: &str) -> Result<String, StorageError> {
-    let secret = Secret::generate()?.reveal().to_owned();
-    accept_as(register, link, &secret)?;
-    Ok(secret)
-}
-
-fn accept_as(register: &Register, link: &str, secret: &str) -> Result<(), StorageError> {
-    let digest = SecretDigest::from_text(link);
-    let secret = SecretDigest::from_text(secret);
-    register
-        .write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
-}
-
-fn signed_in(register: &Register, cookie: &str) -> Option<SignedIn> {
-    let digest = SecretDigest::from_text(cookie);
-    register.read(|session| session.signed_in(&digest)).unwrap()
-}
-
-/// A user who has just signed in.
-fn user(register: &Register, ukprn: &'static str, email: &'static str, role: UserRole) -> SignedIn {
-    let cookie = accept(register, &link(register, ukprn, email, role)).unwrap();
-    signed_in(register, &cookie).unwrap()
-}
-
-#[track_caller]
-fn refused<T: std::fmt::Debug>(outcome: Result<T, StorageError>, refusal: Refusal) {
-    assert!(
-        matches!(&outcome, Err(StorageError::Refused(why)) if *why == refusal),
-        "{outcome:?}"
-    );
-}
-
-fn activity(register: &Register) -> Vec<(ActivityKind, String, String)> {
-    let filter = ActivityFilter {
-        limit: 100,
-        ..ActivityFilter::default()
-    };
-    let entries = register
-        .read(|session| session.list_activity(filter))
-        .unwrap();
-    entries
-        .into_iter()
-        .map(|entry| (entry.kind, entry.by, entry.subject))
-        .collect()
-}
+use crate::testing::people::{COMMAND, refused};
+use crate::testing::{NEW_TOKEN, OTHER, Register, UKPRN};
 
 #[test]
-fn link_signs_in_once_within_fifteen_minutes() {
-    let register = register();
-    let first = link(&register, UKPRN, " A@Example.com ", UserRole::Admin);
-    let cookie = accept(&register, &first).unwrap();
-    let user = signed_in(&register, &cookie).unwrap();
-    assert_eq!(
-        (user.email.as_str(), user.role),
-        ("a@example.com", UserRole::Admin)
-    );
-    assert_eq!(user.organisation.unwrap().ukprn, UKPRN);
-    refused(accept(&register, &first), Refusal::LinkNotUsable);
-    assert!(signed_in(&register, &cookie).is_some());
-
-    let late = link(&register, UKPRN, "b@example.com", UserRole::Viewer);
-    register.clock.advance(TimeDelta::minutes(15));
-    refused(accept(&register, &late), Refusal::LinkNotUsable);
-}
-
-#[test]
-fn used_link_is_accepted_again_from_same_browser_only() {
-    let register = register();
-    let link = link(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let secret = accept(&register, &link).unwrap();
-    accept_as(&register, &link, &secret).unwrap();
-    refused(accept(&register, &link), Refusal::LinkNotUsable);
-    let user = signed_in(&register, &secret).unwrap();
-    assert_eq!(
-        activity(&register)
-            .iter()
-            .filter(|(kind, ..)| *kind == ActivityKind::UserSignedIn)
-            .count(),
-        1
-    );
+fn used_link_is_accepted_in_same_browser() {
+    let register = Register::with_two_providers();
+    let link = register.invite(Some(UKPRN), "a@example.com", UserRole::Admin);
+    let secret = register.accept(&link).unwrap();
+    register.accept_as(&link, &secret).unwrap();
+    refused(register.accept(&link), Refusal::LinkNotUsable);
+    let user = register.signed_in(&secret).unwrap();
+    let is_sign_in = |entry: &&Activity| entry.kind == ActivityKind::UserSignedIn;
+    assert_eq!(register.activity().iter().filter(is_sign_in).count(), 1);
     // The link cannot restart an ended session.
     register
         .write(move |session| session.sign_out(&user))
         .unwrap();
-    refused(accept_as(&register, &link, &secret), Refusal::LinkNotUsable);
+    refused(register.accept_as(&link, &secret), Refusal::LinkNotUsable);
 }
 
 #[test]
-fn new_link_replaces_earlier_link_of_same_person() {
-    let register = register();
-    let first = link(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let elsewhere = link(&register, OTHER, "a@example.com", UserRole::Admin);
-    let second = link(&register, UKPRN, "a@example.com", UserRole::Admin);
-    refused(accept(&register, &first), Refusal::LinkNotUsable);
-    accept(&register, &second).unwrap();
-    accept(&register, &elsewhere).unwrap();
+fn new_link_replaces_earlier_link() {
+    let register = Register::with_two_providers();
+    let first = register.invite(Some(UKPRN), "a@example.com", UserRole::Admin);
+    let elsewhere = register.invite(Some(OTHER), "a@example.com", UserRole::Admin);
+    let second = register.invite(Some(UKPRN), "a@example.com", UserRole::Admin);
+    refused(register.accept(&first), Refusal::LinkNotUsable);
+    register.accept(&second).unwrap();
+    register.accept(&elsewhere).unwrap();
 }
 
 #[test]
 fn racing_servers_begin_one_session_for_link() {
-    let register = register();
+    let register = Register::with_two_providers();
     for _ in 0..5 {
-        let link = link(&register, UKPRN, "a@example.com", UserRole::Admin);
+        let link = register.invite(Some(UKPRN), "a@example.com", UserRole::Admin);
         let stores = [register.another_store(), register.another_store()];
         let begun = stores.map(|store| {
             let digest = SecretDigest::from_text(&link);
@@ -167,45 +71,13 @@ fn racing_servers_begin_one_session_for_link() {
 }
 
 #[test]
-fn session_ends_after_idle_time_or_maximum_age() {
-    let register = register();
-    let cookie = accept(
-        &register,
-        &link(&register, UKPRN, "a@example.com", UserRole::Viewer),
-    )
-    .unwrap();
-    register.clock.advance(TimeDelta::minutes(30));
-    assert_eq!(signed_in(&register, &cookie), None);
-
-    let cookie = accept(
-        &register,
-        &link(&register, UKPRN, "b@example.com", UserRole::Viewer),
-    )
-    .unwrap();
-    for _ in 0..24 {
-        let user = signed_in(&register, &cookie).unwrap();
-        register
-            .write(move |session| session.record_session_use(&user))
-            .unwrap();
-        register
-            .clock
-            .advance(TimeDelta::minutes(20) - TimeDelta::milliseconds(100));
-    }
-    assert!(signed_in(&register, &cookie).is_some());
-    register.clock.advance(TimeDelta::seconds(5));
-    assert_eq!(signed_in(&register, &cookie), None);
-}
-
-#[test]
 fn session_use_is_recorded_once_a_minute() {
-    let register = register();
-    let cookie = accept(
-        &register,
-        &link(&register, UKPRN, "a@example.com", UserRole::Viewer),
-    )
-    .unwrap();
+    let register = Register::with_two_providers();
+    let cookie = register
+        .accept(&register.invite(Some(UKPRN), "a@example.com", UserRole::Viewer))
+        .unwrap();
     let is_due = || {
-        let user = signed_in(&register, &cookie).unwrap();
+        let user = register.signed_in(&cookie).unwrap();
         let due = register
             .read(|session| Ok(user.is_use_due(session.now())))
             .unwrap();
@@ -222,16 +94,14 @@ fn session_use_is_recorded_once_a_minute() {
 
 #[test]
 fn end_of_access_ends_sessions_and_links() {
-    let register = register();
-    let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let cookie = accept(
-        &register,
-        &link(&register, UKPRN, "b@example.com", UserRole::Admin),
-    )
-    .unwrap();
-    let other = signed_in(&register, &cookie).unwrap();
+    let register = Register::with_two_providers();
+    let admin = register.user(Some(UKPRN), "a@example.com", UserRole::Admin);
+    let cookie = register
+        .accept(&register.invite(Some(UKPRN), "b@example.com", UserRole::Admin))
+        .unwrap();
+    let other = register.signed_in(&cookie).unwrap();
     // A link for the user, and a link created by the user.
-    let fresh = link(&register, UKPRN, "b@example.com", UserRole::Admin);
+    let fresh = register.invite(Some(UKPRN), "b@example.com", UserRole::Admin);
     let invited = other.clone();
     let made = register
         .write(move |session| {
@@ -247,24 +117,24 @@ fn end_of_access_ends_sessions_and_links() {
     register
         .write(move |session| session.remove_user(admin.actor(Origin::default())?, removed))
         .unwrap();
-    assert_eq!(signed_in(&register, &cookie), None);
-    refused(accept(&register, &fresh), Refusal::LinkNotUsable);
+    assert_eq!(register.signed_in(&cookie), None);
+    refused(register.accept(&fresh), Refusal::LinkNotUsable);
     refused(
-        accept(&register, made.secret.reveal()),
+        register.accept(made.secret.reveal()),
         Refusal::LinkNotUsable,
     );
     // A removed person who is invited again becomes a new user.
-    let again = user(&register, UKPRN, "b@example.com", UserRole::Viewer);
+    let again = register.user(Some(UKPRN), "b@example.com", UserRole::Viewer);
     assert_ne!(again.user_id, removed);
 
     register
         .write(|session| session.close_provider(UKPRN))
         .unwrap();
-    let open = link(&register, OTHER, "d@example.com", UserRole::Admin);
+    let open = register.invite(Some(OTHER), "d@example.com", UserRole::Admin);
     register
         .write(|session| session.close_provider(OTHER))
         .unwrap();
-    refused(accept(&register, &open), Refusal::LinkNotUsable);
+    refused(register.accept(&open), Refusal::LinkNotUsable);
     let request = NewInvitation {
         provider_ukprn: Some(UKPRN),
         email: "e@example.com",
@@ -277,30 +147,26 @@ fn end_of_access_ends_sessions_and_links() {
 }
 
 #[test]
-fn reopened_organisation_does_not_restore_sessions_and_links() {
-    let register = register();
-    let cookie = accept(
-        &register,
-        &link(&register, UKPRN, "a@example.com", UserRole::Admin),
-    )
-    .unwrap();
-    let elsewhere = accept(
-        &register,
-        &link(&register, OTHER, "a@example.com", UserRole::Admin),
-    )
-    .unwrap();
-    let unused = link(&register, UKPRN, "b@example.com", UserRole::Viewer);
-    let unused_elsewhere = link(&register, OTHER, "b@example.com", UserRole::Viewer);
+fn reopened_organisation_restores_no_sessions_or_links() {
+    let register = Register::with_two_providers();
+    let cookie = register
+        .accept(&register.invite(Some(UKPRN), "a@example.com", UserRole::Admin))
+        .unwrap();
+    let elsewhere = register
+        .accept(&register.invite(Some(OTHER), "a@example.com", UserRole::Admin))
+        .unwrap();
+    let unused = register.invite(Some(UKPRN), "b@example.com", UserRole::Viewer);
+    let unused_elsewhere = register.invite(Some(OTHER), "b@example.com", UserRole::Viewer);
     register
         .write(|session| session.close_organisation(COMMAND, UKPRN))
         .unwrap();
-    assert_eq!(signed_in(&register, &cookie), None);
+    assert_eq!(register.signed_in(&cookie), None);
 
     register
         .write(|session| session.reopen_organisation(COMMAND, UKPRN))
         .unwrap();
-    assert_eq!(signed_in(&register, &cookie), None);
-    refused(accept(&register, &unused), Refusal::LinkNotUsable);
+    assert_eq!(register.signed_in(&cookie), None);
+    refused(register.accept(&unused), Refusal::LinkNotUsable);
     assert!(
         register
             .read(|session| session.pending_invitations(Some(UKPRN)))
@@ -308,10 +174,10 @@ fn reopened_organisation_does_not_restore_sessions_and_links() {
             .is_empty()
     );
     // The access stays, and another organisation keeps its sessions and links.
-    let again = user(&register, UKPRN, "a@example.com", UserRole::Viewer);
+    let again = register.user(Some(UKPRN), "a@example.com", UserRole::Viewer);
     assert_eq!(again.role, UserRole::Admin);
-    assert!(signed_in(&register, &elsewhere).is_some());
-    accept(&register, &unused_elsewhere).unwrap();
+    assert!(register.signed_in(&elsewhere).is_some());
+    register.accept(&unused_elsewhere).unwrap();
 }
 
 #[test]
@@ -331,114 +197,34 @@ fn email_is_stored_in_ascii_lower_case() {
     );
 }
 
+/// Pages of an organisation never name another one.
 #[test]
-fn user_cannot_access_other_organisation() {
-    let register = register();
-    let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let other = user(&register, OTHER, "b@example.com", UserRole::Admin);
+fn user_cannot_name_other_organisation() {
+    let register = Register::with_two_providers();
+    let admin = register.user(Some(UKPRN), "a@example.com", UserRole::Admin);
+    let by = admin.actor(Origin::default()).unwrap();
     let token = NewToken {
         provider_ukprn: OTHER,
-        environment: Environment::Sandbox,
-        name: "Records",
-        created_by: COMMAND,
-        expires_on: None,
-    };
-    let (_, issued) = register
-        .write(move |session| session.issue_token(&token))
-        .unwrap();
-    let by = admin.actor(Origin::default()).unwrap();
-    let theirs = other.user_id;
-    let token_id = issued.id;
-    refused(
-        register.write(move |session| session.remove_user(by, theirs)),
-        Refusal::UnknownUser,
-    );
-    refused(
-        register.write(move |session| session.change_role(by, theirs, UserRole::Viewer)),
-        Refusal::UnknownUser,
-    );
-    refused(
-        register.write(move |session| session.erase_user(by, theirs, "")),
-        Refusal::UnknownUser,
-    );
-    refused(
-        register.write(move |session| session.revoke_token(token_id, by)),
-        Refusal::UnknownToken,
-    );
-    let token = NewToken {
         created_by: by,
-        ..token
+        ..NEW_TOKEN
     };
-    refused(
-        register.write(move |session| session.issue_token(&token)),
-        Refusal::UnknownProvider,
-    );
-    let request = NewInvitation {
-        provider_ukprn: Some(OTHER),
-        email: "c@example.com",
-        role: UserRole::Admin,
-    };
-    refused(
-        register.write(move |session| session.invite_user(by, request)),
-        Refusal::UnknownProvider,
-    );
-    let request = NewInvitation {
-        provider_ukprn: None,
-        email: "c@example.com",
-        role: UserRole::Operator,
-    };
-    refused(
-        register.write(move |session| session.invite_user(by, request)),
-        Refusal::UnknownProvider,
-    );
-}
-
-#[test]
-fn user_cannot_remove_last_admin_or_invite_existing_user() {
-    let register = register();
-    let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let viewer = user(&register, UKPRN, "b@example.com", UserRole::Viewer);
-    assert!(matches!(
-        viewer.actor(Origin::default()),
-        Err(Refusal::NotPermitted)
-    ));
-    let by = admin.actor(Origin::default()).unwrap();
-    let own = admin.user_id;
-    let other = viewer.user_id;
-    refused(
-        register.write(move |session| session.remove_user(by, own)),
-        Refusal::LastAdmin,
-    );
-    refused(
-        register.write(move |session| session.change_role(by, own, UserRole::Viewer)),
-        Refusal::LastAdmin,
-    );
-    let request = NewInvitation {
-        provider_ukprn: Some(UKPRN),
-        email: "B@example.com",
-        role: UserRole::Admin,
-    };
-    refused(
-        register.write(move |session| session.invite_user(by, request)),
-        Refusal::HasAccess,
-    );
-    // A command can create a link for a user who has access.
-    let invited = register
-        .write(move |session| session.invite_user(COMMAND, request))
-        .unwrap();
-    assert_eq!((invited.has_access, invited.role), (true, UserRole::Viewer));
-
-    register
-        .write(move |session| session.change_role(by, other, UserRole::Admin))
-        .unwrap();
-    register
-        .write(move |session| session.remove_user(by, own))
-        .unwrap();
+    refused(register.issue_token(token), Refusal::UnknownProvider);
+    for (provider_ukprn, role) in [(Some(OTHER), UserRole::Admin), (None, UserRole::Operator)] {
+        let request = NewInvitation {
+            provider_ukprn,
+            email: "c@example.com",
+            role,
+        };
+        refused(
+            register.write(move |session| session.invite_user(by, request)),
+            Refusal::UnknownProvider,
+        );
+    }
 }
 
 #[test]
 fn operator_belongs_to_no_organisation() {
-    let register = register();
+    let register = Register::with_two_providers();
     for (provider_ukprn, role) in [(None, UserRole::Admin), (Some(UKPRN), UserRole::Operator)] {
         let request = NewInvitation {
             provider_ukprn,
@@ -458,8 +244,8 @@ fn operator_belongs_to_no_organisation() {
     let invited = register
         .write(move |session| session.invite_user(COMMAND, request))
         .unwrap();
-    let cookie = accept(&register, invited.secret.reveal()).unwrap();
-    let operator = signed_in(&register, &cookie).unwrap();
+    let cookie = register.accept(invited.secret.reveal()).unwrap();
+    let operator = register.signed_in(&cookie).unwrap();
     assert_eq!(
         (operator.role, &operator.organisation),
         (UserRole::Operator, &None)
@@ -476,63 +262,29 @@ fn operator_belongs_to_no_organisation() {
 }
 
 #[test]
-fn activity_log_shows_erased_user_as_number() {
-    let register = register();
-    let gone = user(&register, UKPRN, "a@example.com", UserRole::Admin).user_id;
-    let named = "request of A@example.com.";
-    refused(
-        register.write(move |session| session.erase_user(COMMAND, gone, named)),
-        Refusal::ReasonNamesPerson,
-    );
-    register
-        .write(move |session| session.erase_user(COMMAND, gone, "request of 1 March"))
-        .unwrap();
-    let users = register.read(|session| session.list_users(None)).unwrap();
-    assert_eq!(
-        (users[0].email.as_str(), users[0].removed_at.is_some()),
-        ("", true)
-    );
-    let subject = format!("user {gone}");
-    assert_eq!(
-        activity(&register),
-        [
-            (ActivityKind::UserErased, "operator".to_owned(), subject),
-            (
-                ActivityKind::UserSignedIn,
-                String::new(),
-                "invitation 1".to_owned()
-            ),
-            (
-                ActivityKind::UserInvited,
-                "operator".to_owned(),
-                "invitation 1".to_owned()
-            ),
-        ]
-    );
-}
-
-#[test]
-fn old_account_rows_are_removed_and_others_kept() {
-    let register = register();
-    user(&register, UKPRN, "a@example.com", UserRole::Admin);
-    link(&register, UKPRN, "b@example.com", UserRole::Admin);
+fn old_account_rows_are_removed() {
+    let register = Register::with_two_providers();
+    register.user(Some(UKPRN), "a@example.com", UserRole::Admin);
+    register.invite(Some(UKPRN), "b@example.com", UserRole::Admin);
+    register.write(|session| session.begin_sign_in()).unwrap();
     let remove = || {
-        register
-            .write(|session| {
-                let links = session.remove_old_invitations(10)?;
-                Ok((
-                    links,
-                    session.remove_old_sign_in_sessions(10)?,
-                    session.remove_old_activity(10)?,
-                ))
-            })
-            .unwrap()
+        let removed = register.write(|session| {
+            Ok([
+                session.remove_old_sign_in_attempts(10)?,
+                session.remove_old_invitations(10)?,
+                session.remove_old_sign_in_sessions(10)?,
+                session.remove_old_activity(10)?,
+            ])
+        });
+        removed.unwrap()
     };
-    assert_eq!(remove(), (0, 0, 0));
+    assert_eq!(remove(), [0; 4]);
+    register.clock.advance(TimeDelta::minutes(11));
+    assert_eq!(remove(), [1, 0, 0, 0]);
     register.clock.advance(TimeDelta::hours(9));
-    assert_eq!(remove(), (2, 1, 0));
+    assert_eq!(remove(), [0, 2, 1, 0]);
     register.clock.advance(TimeDelta::days(400));
-    assert_eq!(remove(), (0, 0, 3));
+    assert_eq!(remove(), [0, 0, 0, 3]);
 }
 
 /// A link that an admin creates.
@@ -555,9 +307,9 @@ fn link_by(
 
 #[test]
 fn demoted_admin_loses_links_for_admins() {
-    let register = register();
-    let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let other = user(&register, UKPRN, "b@example.com", UserRole::Admin);
+    let register = Register::with_two_providers();
+    let admin = register.user(Some(UKPRN), "a@example.com", UserRole::Admin);
+    let other = register.user(Some(UKPRN), "b@example.com", UserRole::Admin);
     let link = link_by(
         &register,
         other.actor(Origin::default()).unwrap(),
@@ -569,13 +321,14 @@ fn demoted_admin_loses_links_for_admins() {
     register
         .write(move |session| session.change_role(by, id, UserRole::Viewer))
         .unwrap();
-    refused(accept(&register, &link), Refusal::LinkNotUsable);
+    refused(register.accept(&link), Refusal::LinkNotUsable);
 }
 
 #[test]
 fn concurrent_links_of_admin_leave_one() {
-    let register = register();
-    let by = user(&register, UKPRN, "a@example.com", UserRole::Admin)
+    let register = Register::with_two_providers();
+    let by = register
+        .user(Some(UKPRN), "a@example.com", UserRole::Admin)
         .actor(Origin::default())
         .unwrap();
     for email in ["b@example.com", "c@example.com", "d@example.com"] {
@@ -592,7 +345,7 @@ fn concurrent_links_of_admin_leave_one() {
         let links = made.map(|thread| thread.join().unwrap().unwrap().secret);
         let accepted = links
             .iter()
-            .filter(|link| accept(&register, link.reveal()).is_ok())
+            .filter(|link| register.accept(link.reveal()).is_ok())
             .count();
         assert_eq!(accepted, 1, "{email}");
     }
@@ -600,15 +353,13 @@ fn concurrent_links_of_admin_leave_one() {
 
 #[test]
 fn concurrently_removed_admin_changes_nothing() {
-    let register = register();
-    let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let cookie = accept(
-        &register,
-        &link(&register, UKPRN, "b@example.com", UserRole::Admin),
-    )
-    .unwrap();
+    let register = Register::with_two_providers();
+    let admin = register.user(Some(UKPRN), "a@example.com", UserRole::Admin);
+    let cookie = register
+        .accept(&register.invite(Some(UKPRN), "b@example.com", UserRole::Admin))
+        .unwrap();
     let digest = SecretDigest::from_text(&cookie);
-    let id = signed_in(&register, &cookie).unwrap().user_id;
+    let id = register.signed_in(&cookie).unwrap().user_id;
     let by = admin.actor(Origin::default()).unwrap();
     let found = register
         .write(move |session| session.signed_in_to_change(&digest))
@@ -638,43 +389,34 @@ fn concurrently_removed_admin_changes_nothing() {
 
 #[test]
 fn erasing_user_removes_later_invitation() {
-    let register = register();
-    let id = user(&register, UKPRN, "a@example.com", UserRole::Admin).user_id;
+    let register = Register::with_two_providers();
+    let id = register
+        .user(Some(UKPRN), "a@example.com", UserRole::Admin)
+        .user_id;
     register
         .write(move |session| session.remove_user(COMMAND, id))
         .unwrap();
-    let again = link(&register, UKPRN, "a@example.com", UserRole::Admin);
+    let again = register.invite(Some(UKPRN), "a@example.com", UserRole::Admin);
     register
         .write(move |session| session.erase_user(COMMAND, id, ""))
         .unwrap();
-    refused(accept(&register, &again), Refusal::LinkNotUsable);
+    refused(register.accept(&again), Refusal::LinkNotUsable);
 }
 
 #[test]
-fn users_of_organisation_create_limited_number_of_tokens() {
-    let register = register();
-    let by = user(&register, UKPRN, "a@example.com", UserRole::Admin)
+fn users_create_limited_number_of_tokens() {
+    let register = Register::with_two_providers();
+    let by = register
+        .user(Some(UKPRN), "a@example.com", UserRole::Admin)
         .actor(Origin::default())
         .unwrap();
     let token = NewToken {
-        provider_ukprn: UKPRN,
-        environment: Environment::Sandbox,
-        name: "Records",
         created_by: by,
-        expires_on: None,
-    };
-    let issue = |token: NewToken<'static>| {
-        register
-            .write(move |session| session.issue_token(&token))
-            .map(|_| ())
+        ..NEW_TOKEN
     };
     for _ in 0..50 {
-        issue(token).unwrap();
+        register.issue_token(token).unwrap();
     }
-    refused(issue(token), Refusal::TooManyTokens);
-    issue(NewToken {
-        created_by: COMMAND,
-        ..token
-    })
-    .unwrap();
+    refused(register.issue_token(token), Refusal::TooManyTokens);
+    register.issue_token(NEW_TOKEN).unwrap();
 }

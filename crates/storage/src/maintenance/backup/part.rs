@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dropped_part_is_removed_with_files_beside_it() {
+    fn dropped_part_is_removed_with_journals() {
         let folder = tempfile::tempdir().unwrap();
         let part = create_beside(&folder.path().join("backup.db")).unwrap();
         for ending in JOURNALS {

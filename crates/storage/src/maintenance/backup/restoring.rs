@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn database_with_erasure_during_restore_is_not_replaced() {
+    fn database_with_concurrent_erasure_is_not_replaced() {
         let database = filled(Kind::Sqlite, 3);
         let folder = tempfile::tempdir().unwrap();
         let backup = folder.path().join("backup.db");

@@ -65,7 +65,7 @@ fn last_keys(url: &str) -> Vec<Option<i64>> {
 }
 
 #[test]
-fn register_is_same_after_copy_through_other_database() {
+fn register_is_same_after_copying_back() {
     for (one, other) in pairs() {
         let source = filled(one, MANY);
         let between = empty(other);
@@ -210,7 +210,7 @@ fn missing_source_is_not_created() {
 }
 
 #[test]
-fn each_table_is_copied_or_listed_as_exception() {
+fn each_table_is_copied_or_excepted() {
     for kind in kinds() {
         let database = empty(kind);
         let mut connection = connect(database.url());
@@ -223,7 +223,7 @@ fn each_table_is_copied_or_listed_as_exception() {
 }
 
 #[test]
-fn copied_tables_have_same_columns_in_both_databases() {
+fn copied_tables_have_same_columns_everywhere() {
     let databases: Vec<_> = all_kinds().into_iter().map(empty).collect();
     for table in tables::copied() {
         let columns = databases.iter().map(|database| {
@@ -314,7 +314,7 @@ fn values_of_any_kind_are_copied_exactly() {
 }
 
 #[test]
-fn tables_are_listed_after_tables_they_refer_to() {
+fn tables_are_listed_after_referenced_ones() {
     for kind in kinds() {
         let database = empty(kind);
         let references = catalog::references(&mut connect(database.url())).unwrap();

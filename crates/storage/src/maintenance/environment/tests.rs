@@ -6,55 +6,10 @@ use super::*;
 use crate::maintenance::migrations::set_up;
 use crate::schema::register_settings;
 use crate::store::{Store, StoreOptions};
-use crate::testing::filled::{connect, empty, filled};
+use crate::testing::filled::{connect, filled};
 
 #[test]
-fn new_register_records_requested_environment_or_sandbox() {
-    for kind in kinds() {
-        for requested in [
-            None,
-            Some(Environment::Sandbox),
-            Some(Environment::Production),
-        ] {
-            let database = empty(kind);
-            let mut connection = connect(database.url());
-            let expected = requested.unwrap_or(Environment::Sandbox);
-            assert_eq!(
-                set_up(&mut connection, requested).unwrap().environment,
-                expected
-            );
-            assert_eq!(recorded(&mut connection).unwrap(), Some(expected));
-            // Later commands use the recorded environment.
-            assert_eq!(set_up(&mut connection, None).unwrap().environment, expected);
-        }
-    }
-}
-
-#[test]
-fn other_environment_is_rejected_without_change() {
-    for kind in kinds() {
-        let database = filled(kind, 3);
-        let mut connection = connect(database.url());
-        let refused = set_up(&mut connection, Some(Environment::Sandbox));
-        assert!(
-            matches!(
-                refused,
-                Err(StorageError::OtherEnvironment {
-                    recorded: Environment::Production,
-                    requested: Environment::Sandbox
-                })
-            ),
-            "{refused:?}"
-        );
-        assert_eq!(
-            recorded(&mut connection).unwrap(),
-            Some(Environment::Production)
-        );
-    }
-}
-
-#[test]
-fn missing_environment_of_register_with_providers_is_error() {
+fn missing_environment_with_providers_is_error() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());

@@ -48,7 +48,7 @@ fn lines(connection: &mut DatabaseConnection, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn set_up_without_pending_changes_takes_no_lock() {
+fn set_up_without_changes_takes_no_lock() {
     for kind in kinds() {
         let database = filled(kind, 3);
         Store::open(database.url(), StoreOptions::default())
@@ -124,7 +124,7 @@ fn wait_for_waiter(connection: &mut DatabaseConnection) {
 }
 
 #[test]
-fn schema_change_waits_for_other_change_and_for_locks() {
+fn schema_change_waits_for_locks() {
     if !has_postgres() {
         return;
     }

@@ -61,7 +61,7 @@ fn rebuild_trainees(connection: &mut DatabaseConnection) -> String {
 }
 
 #[test]
-fn rebuilt_table_keeps_rows_that_refer_to_it() {
+fn rebuilt_table_keeps_referring_rows() {
     let database = filled(Kind::Sqlite, 3);
     let mut connection = connect(database.url());
     // The key of the removed last trainee must not be used again.

@@ -1,7 +1,5 @@
 use chrono::TimeDelta;
-use diesel::prelude::*;
 
-use super::listing::RequestFilter;
 use super::runs::{PAGE, Run};
 use super::*;
 use crate::base::cause::Cause;
@@ -99,7 +97,7 @@ fn runs(register: &Register) -> Vec<(i64, i64, i64)> {
 }
 
 #[test]
-fn run_is_batch_or_requests_of_one_token_without_pause_of_ten_minutes() {
+fn run_ends_with_batch_token_or_pause() {
     let (one, two) = (Sender::Token(1), Sender::Token(2));
     let register = register(vec![
         at(0, one, None),
@@ -118,7 +116,7 @@ fn run_is_batch_or_requests_of_one_token_without_pause_of_ten_minutes() {
 }
 
 #[test]
-fn pages_have_each_run_once_while_another_goes_on() {
+fn pages_have_each_run_once() {
     let long = (0..60).map(|minute| at(minute, Sender::Token(1), None));
     let batches =
         (0..PAGE as i64 + 5).map(|batch| at(batch, Sender::Token(2), Some(&batch.to_string())));
@@ -130,7 +128,7 @@ fn pages_have_each_run_once_while_another_goes_on() {
 }
 
 #[test]
-fn refused_requests_of_run_are_listed_in_order() {
+fn refused_requests_are_listed_in_order() {
     let mut accepted = at(2, Sender::Token(1), None);
     accepted.request.result = RecordResult::Registered;
     let register = register(vec![
@@ -149,31 +147,4 @@ fn refused_requests_of_run_are_listed_in_order() {
     let times: Vec<_> = found.iter().map(|request| request.answered_at).collect();
     assert_eq!(times[1] - times[0], TimeDelta::minutes(2));
     assert_eq!(times.len(), 2);
-}
-
-#[test]
-fn messages_repeat_values_only_beside_a_key() {
-    let mut without = refused("key", None);
-    without.request.record_key = None;
-    let register = register(vec![refused("key", None), without]);
-    let messages = |register: &Register| -> Vec<String> {
-        let page = read(register, |session| {
-            session.requests(&RequestFilter::default(), None)
-        });
-        let problems = page
-            .requests
-            .into_iter()
-            .flat_map(|request| request.problems);
-        problems.map(|problem| problem.message).collect()
-    };
-    let general = "The code is not in the list.";
-    assert_eq!(messages(&register), [general, "\"17\" is not in the list"]);
-    let switched_off = |session: &mut Session<'_>| {
-        diesel::update(providers::table)
-            .set(providers::logs_record_keys.eq(false))
-            .execute(session.connection)?;
-        session.record_requests(&[refused("key", None)], &[])
-    };
-    register.write(switched_off).unwrap();
-    assert_eq!(messages(&register)[0], general);
 }

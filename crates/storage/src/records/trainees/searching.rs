@@ -106,42 +106,29 @@ mod tests {
 
     use super::*;
     use crate::base::cause::Cause;
-    use crate::testing::{Register, UKPRN};
-
-    const OTHER: &str = "10000002";
+    use crate::testing::{OTHER, Register, UKPRN};
 
     fn add(register: &Register, ukprn: &'static str, id: &'static str, names: [&str; 2]) {
-        let [first_names, last_name] = names.map(str::to_owned);
-        register
-            .write(move |session| {
-                let now = session.now();
-                let trainee = Trainee {
-                    trainee_id: Some(id.to_owned()),
-                    provider_trainee_id: Some(format!("own-{id}")),
-                    trn: (id == "one").then(|| "1234567".to_owned()),
-                    first_names: Some(first_names.clone()),
-                    last_name: Some(last_name.clone()),
-                    state: Some(if id == "draft" {
-                        State::Draft
-                    } else {
-                        State::TrnReceived
-                    }),
-                    created_at: Some(now),
-                    updated_at: Some(now),
-                    ..Trainee::default()
-                };
-                let mut provider = session.open_provider(ukprn, Cause::new("test"))?.unwrap();
-                provider.insert_trainee(&trainee)
-            })
-            .unwrap();
+        let [first_names, last_name] = names.map(|name| Some(name.to_owned()));
+        let state = match id {
+            "draft" => State::Draft,
+            _ => State::TrnReceived,
+        };
+        let trainee = Trainee {
+            trainee_id: Some(id.to_owned()),
+            provider_trainee_id: Some(format!("own-{id}")),
+            trn: (id == "one").then(|| "1234567".to_owned()),
+            first_names,
+            last_name,
+            state: Some(state),
+            ..Trainee::default()
+        };
+        register.insert(ukprn, trainee);
     }
 
     #[test]
-    fn trainees_are_found_by_key_identifier_trn_and_parts_of_names() {
-        let register = Register::with_provider();
-        register
-            .write(|session| session.add_provider(OTHER, "Brackwater College"))
-            .unwrap();
+    fn trainees_are_found_by_keys_and_names() {
+        let register = Register::with_two_providers();
         add(&register, UKPRN, "one", ["Zoë Ann", "O’Neill"]);
         add(&register, UKPRN, "two", ["Ayo", "Bell_o"]);
         add(&register, UKPRN, "draft", ["Ayo", "Bell_o"]);

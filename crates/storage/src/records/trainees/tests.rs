@@ -9,7 +9,7 @@ use crate::base::cause::Cause;
 use crate::testing::{Register, UKPRN};
 
 #[test]
-fn degrees_are_ordered_by_year_and_without_year_first() {
+fn degrees_are_ordered_by_year() {
     let register = Register::with_provider();
     let moment = DateTime::from_timestamp(1_770_000_000, 0);
     let degree = |(number, year): (usize, Option<i64>)| Degree {
@@ -44,19 +44,7 @@ fn degrees_are_ordered_by_year_and_without_year_first() {
 }
 
 #[test]
-fn identifier_with_nul_character_finds_no_trainee() {
-    let register = Register::with_provider();
-    let found = register.read(|session| {
-        session
-            .open_provider(UKPRN, Cause::new("test"))?
-            .unwrap()
-            .find_trainee("a\0b")
-    });
-    assert!(found.unwrap().is_none());
-}
-
-#[test]
-fn change_is_dated_after_last_change_also_with_slow_clock() {
+fn change_is_dated_after_last_change() {
     let register = Register::with_provider();
     let earlier = register.write(|session| Ok(session.now())).unwrap();
     let last_change = earlier + TimeDelta::milliseconds(900);
@@ -79,7 +67,7 @@ fn change_is_dated_after_last_change_also_with_slow_clock() {
 }
 
 #[test]
-fn creation_is_stored_without_fields_and_reported_in_full() {
+fn creation_is_stored_without_fields() {
     let register = Register::with_provider();
     let moment = DateTime::from_timestamp(1_770_000_000, 0);
     let trainee = Trainee {
@@ -166,7 +154,7 @@ fn creation_is_stored_without_fields_and_reported_in_full() {
 }
 
 #[test]
-fn duplicates_and_history_are_ordered_by_date_not_key() {
+fn duplicates_and_history_are_ordered_by_date() {
     let register = Register::with_provider();
     let moment = |day: i64| DateTime::from_timestamp(1_770_000_000 + day * 86_400, 0);
     // Servers may allocate blocks of keys, so a trainee inserted later may have a lower key.

@@ -68,38 +68,7 @@ fn merge_writes_differences_and_removes_nothing() {
 }
 
 #[test]
-fn number_of_another_organisation_is_in_use_until_released() {
-    let register = Register::new();
-    let ash = partner(Some("100000"), Some("10000001"), "Ash");
-    merge(
-        &register,
-        &[ash.clone(), partner(None, Some("10000002"), "Beech")],
-    );
-    let mut merge = Merge::begin(&register.store).unwrap();
-    let cedar = partner(Some("100001"), Some("10000001"), "Cedar");
-    assert_eq!(merge.number_in_use(&cedar), Some("10000001"));
-    assert_eq!(
-        merge.number_in_use(&partner(None, Some("10000001"), "Damson")),
-        Some("10000001")
-    );
-    assert_eq!(
-        merge.number_in_use(&partner(Some("100002"), Some("10000002"), "Elm")),
-        Some("10000002")
-    );
-    assert_eq!(merge.number_in_use(&ash), None);
-    merge
-        .take(PartnerDetails {
-            ukprn: None,
-            ..ash.clone()
-        })
-        .unwrap();
-    assert_eq!(merge.number_in_use(&cedar), None);
-    merge.take(cedar).unwrap();
-    assert_eq!(merge.number_in_use(&ash), Some("10000001"));
-}
-
-#[test]
-fn renaming_school_updates_its_placements_with_date_and_history_entry() {
+fn renaming_school_updates_placements_and_history() {
     use domain::{Placement, State, Trainee};
 
     use crate::testing::UKPRN;
@@ -301,7 +270,7 @@ fn renaming_school_updates_concurrently_written_placement() {
 }
 
 #[test]
-fn merge_takes_several_transactions_and_its_repetition_none() {
+fn repeated_merge_takes_no_transaction() {
     let register = Register::new();
     let count = 2 * BATCH + 1;
     let schools: Vec<_> = (0..count).map(|number| school(number, "Ash")).collect();
@@ -326,7 +295,7 @@ fn merge_takes_several_transactions_and_its_repetition_none() {
 }
 
 #[test]
-fn partner_is_identified_by_urn_or_else_by_ukprn() {
+fn partner_is_identified_by_urn_or_ukprn() {
     let register = Register::new();
     let first = [
         partner(Some("100001"), Some("10000001"), "Ash"),
@@ -362,7 +331,7 @@ fn partner_is_identified_by_urn_or_else_by_ukprn() {
 }
 
 #[test]
-fn failed_batch_is_rolled_back_and_earlier_batches_stay() {
+fn failed_batch_is_rolled_back_alone() {
     let register = Register::new();
     let mut merge = Merge::begin(&register.store).unwrap();
     (0..BATCH).for_each(|number| merge.take(school(number, "Ash")).unwrap());

@@ -2,19 +2,15 @@
 
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
-use domain::{Placement, State, Trainee};
+use domain::{Placement, Trainee};
 
-use crate::base::cause::Cause;
 use crate::error::{DatabaseError, StorageError};
 use crate::observations::requests::NewRequest;
 use crate::observations::requests::tests::refused;
 use crate::records::erasure::ErasureOrder;
 use crate::records::idempotency::{KeyState, StoredReply};
 use crate::schema::{changes, erasures, placement_schools, replies, requests, trainees};
-use crate::session::ProviderSession;
-use crate::testing::{NEW_TOKEN, Register, UKPRN};
-
-const OTHER: &str = "10000002";
+use crate::testing::{NEW_TOKEN, OTHER, Register, UKPRN};
 
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
@@ -28,44 +24,8 @@ fn order() -> ErasureOrder {
     }
 }
 
-fn with_provider<T: Send + 'static>(
-    register: &Register,
-    ukprn: &'static str,
-    mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
-) -> T {
-    register
-        .write(move |session| job(&mut session.open_provider(ukprn, Cause::new("test"))?.unwrap()))
-        .unwrap()
-}
-
-fn add(register: &Register, ukprn: &'static str, trainee: Trainee) {
-    with_provider(register, ukprn, move |session| {
-        let now = Some(session.change_date());
-        let trainee = Trainee {
-            created_at: now,
-            updated_at: now,
-            ukprn: text(&session.provider().ukprn),
-            state: Some(State::SubmittedForTrn),
-            ..trainee.clone()
-        };
-        session.insert_trainee(&trainee)
-    });
-}
-
-fn change(register: &Register, trainee_id: &'static str, change: fn(&mut Trainee)) {
-    with_provider(register, UKPRN, move |session| {
-        let stored = session.find_trainee(trainee_id)?.unwrap();
-        let mut changed = Trainee {
-            updated_at: Some(session.change_date()),
-            ..stored.record.clone()
-        };
-        change(&mut changed);
-        session.update_trainee(&stored, &changed)
-    });
-}
-
 fn erase(register: &Register, trainee_id: &'static str) -> i64 {
-    with_provider(register, UKPRN, move |session| {
+    register.in_provider(UKPRN, move |session| {
         let stored = session.find_hidden_trainee(trainee_id)?.unwrap();
         Ok(session
             .erase_trainee(trainee_id, &stored, &order())?
@@ -85,24 +45,20 @@ fn annabel(trainee_id: &str) -> Trainee {
 }
 
 #[test]
-fn replies_about_trainee_are_blanked_and_others_stay() {
-    let register = Register::with_provider();
-    register
-        .write(|session| session.add_provider(OTHER, "Another"))
-        .unwrap();
+fn replies_about_trainee_are_blanked() {
+    let register = Register::with_two_providers();
     let placement = |id: &str| Placement {
         placement_id: text(id),
         ..Placement::default()
     };
-    add(
-        &register,
+    register.insert(
         UKPRN,
         Trainee {
             placements: vec![placement("p1"), placement("p2")],
             ..annabel("t1")
         },
     );
-    change(&register, "t1", |trainee| {
+    register.update("t1", |trainee| {
         trainee.placements.pop();
         trainee.last_name = text("Newname");
     });
@@ -135,12 +91,12 @@ fn replies_about_trainee_are_blanked_and_others_stay() {
     };
     for (ukprn, key, body, _) in replies_kept.clone() {
         let reply = reply(body);
-        with_provider(&register, ukprn, move |session| {
+        register.in_provider(ukprn, move |session| {
             session.keep_reply(key, "digest", &reply)
         });
     }
     // More replies than one query loads.
-    with_provider(&register, UKPRN, |session| {
+    register.in_provider(UKPRN, |session| {
         let other = StoredReply {
             status: 201,
             headers: Vec::new(),
@@ -151,9 +107,8 @@ fn replies_about_trainee_are_blanked_and_others_stay() {
     });
     assert_eq!(erase(&register, "t1"), 2);
     for (ukprn, key, body, expected) in replies_kept {
-        let found = with_provider(&register, ukprn, move |session| {
-            session.earlier_reply(key, "digest")
-        });
+        let found =
+            register.in_provider(ukprn, move |session| session.earlier_reply(key, "digest"));
         assert_eq!(
             found,
             expected.unwrap_or_else(|| KeyState::Reply(reply(body))),
@@ -161,14 +116,13 @@ fn replies_about_trainee_are_blanked_and_others_stay() {
         );
     }
     // Forgetting the replies of a provider keeps the keys of replies about erased trainees.
-    with_provider(&register, UKPRN, |session| session.forget_replies());
+    register.in_provider(UKPRN, |session| session.forget_replies());
     for (key, expected) in [
         ("whole", KeyState::Erased),
         ("another-annabel", KeyState::Unused),
     ] {
-        let found = with_provider(&register, UKPRN, move |session| {
-            session.earlier_reply(key, "digest")
-        });
+        let found =
+            register.in_provider(UKPRN, move |session| session.earlier_reply(key, "digest"));
         assert_eq!(found, expected, "{key}");
     }
     let mut connection = register.second_connection();
@@ -186,11 +140,10 @@ fn replies_about_trainee_are_blanked_and_others_stay() {
 }
 
 #[test]
-fn erasure_has_its_own_position_and_is_recorded() {
+fn erasure_has_position_and_is_recorded() {
     let register = Register::with_provider();
-    add(&register, UKPRN, annabel("t1"));
-    add(
-        &register,
+    register.insert(UKPRN, annabel("t1"));
+    register.insert(
         UKPRN,
         Trainee {
             first_names: text("Bea"),
@@ -198,7 +151,7 @@ fn erasure_has_its_own_position_and_is_recorded() {
         },
     );
     assert_eq!(erase(&register, "t1"), 1);
-    change(&register, "t2", |trainee| trainee.email = None);
+    register.update("t2", |trainee| trainee.email = None);
     let mut connection = register.second_connection();
     let positions = trainees::table
         .order(trainees::id)
@@ -238,7 +191,7 @@ fn erasure_has_its_own_position_and_is_recorded() {
         .map(|entry| (entry.is_erased, entry.is_blank, entry.is_findable))
         .collect();
     assert_eq!(found, [(true, true, true), (false, false, true)]);
-    let changed_since = with_provider(&register, UKPRN, |session| {
+    let changed_since = register.in_provider(UKPRN, |session| {
         let stored = session.find_hidden_trainee("t2")?.unwrap();
         let stale = crate::records::trainees::StoredTrainee {
             revision: 1,
@@ -255,14 +208,10 @@ fn erasure_has_its_own_position_and_is_recorded() {
 }
 
 #[test]
-fn records_of_same_person_are_found_at_all_providers() {
-    let register = Register::with_provider();
-    register
-        .write(|session| session.add_provider(OTHER, "Another"))
-        .unwrap();
+fn records_of_same_person_are_found() {
+    let register = Register::with_two_providers();
     let trn = text("1234567");
-    add(
-        &register,
+    register.insert(
         UKPRN,
         Trainee {
             trn: trn.clone(),
@@ -270,8 +219,7 @@ fn records_of_same_person_are_found_at_all_providers() {
         },
     );
     let born_later = "2000-01-01".parse().ok();
-    add(
-        &register,
+    register.insert(
         OTHER,
         Trainee {
             trn,
@@ -279,8 +227,7 @@ fn records_of_same_person_are_found_at_all_providers() {
             ..annabel("same-trn")
         },
     );
-    add(
-        &register,
+    register.insert(
         OTHER,
         Trainee {
             first_names: text("A."),
@@ -288,8 +235,7 @@ fn records_of_same_person_are_found_at_all_providers() {
             ..annabel("same-last-name")
         },
     );
-    add(
-        &register,
+    register.insert(
         UKPRN,
         Trainee {
             last_name: text("Smith"),
@@ -302,9 +248,8 @@ fn records_of_same_person_are_found_at_all_providers() {
         last_name: text("Smith"),
         ..annabel("same-email")
     };
-    add(&register, UKPRN, other_names.clone());
-    add(
-        &register,
+    register.insert(UKPRN, other_names.clone());
+    register.insert(
         UKPRN,
         Trainee {
             trainee_id: text("same-day"),
@@ -312,15 +257,14 @@ fn records_of_same_person_are_found_at_all_providers() {
             ..other_names
         },
     );
-    add(
-        &register,
+    register.insert(
         UKPRN,
         Trainee {
             date_of_birth: born_later,
             ..annabel("another-day")
         },
     );
-    add(&register, UKPRN, annabel("erased"));
+    register.insert(UKPRN, annabel("erased"));
     erase(&register, "erased");
     let found = register
         .read(|session| session.records_of_person("t1"))
@@ -358,8 +302,8 @@ fn recorded_requests_of_erased_trainee_are_removed() {
         provider_trainee_id: text("first"),
         ..annabel("t1")
     };
-    add(&register, UKPRN, trainee);
-    change(&register, "t1", |trainee| {
+    register.insert(UKPRN, trainee);
+    register.update("t1", |trainee| {
         trainee.provider_trainee_id = text("second");
     });
     let keys = ["first", "second", "t1", "other"];

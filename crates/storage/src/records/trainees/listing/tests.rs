@@ -161,7 +161,7 @@ fn expected(all: &[Facts], listing: &Listing) -> Vec<i64> {
 }
 
 #[test]
-fn every_page_equals_sorting_and_counting_all_trainees() {
+fn every_page_equals_sorting_all_trainees() {
     let (_database, mut connection) = crowded();
     let totals = ListTotals::default();
     let all = all(&mut connection);
@@ -225,7 +225,7 @@ fn every_page_equals_sorting_and_counting_all_trainees() {
 }
 
 #[test]
-fn number_of_queries_does_not_depend_on_page_size() {
+fn number_of_queries_is_constant() {
     let (_database, mut connection) = crowded();
     let queries = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&queries);
@@ -252,7 +252,7 @@ fn number_of_queries_does_not_depend_on_page_size() {
 }
 
 #[test]
-fn list_is_counted_once_for_each_position_of_its_provider() {
+fn list_is_counted_once_per_position() {
     let (_database, mut connection) = crowded();
     let totals = ListTotals::default();
     let listing = first_page(None, 50);

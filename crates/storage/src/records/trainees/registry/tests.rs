@@ -6,47 +6,26 @@ use chrono::TimeDelta;
 use database::connection::DatabaseConnection;
 use diesel::connection::{Connection as _, InstrumentationEvent};
 use domain::Trainee;
-use domain::commands::registry;
 
 use super::*;
 use crate::base::cause::Cause;
-use crate::testing::{Register, UKPRN};
-
-const OTHER: &str = "10000002";
-
-/// A register with two providers.
-fn register() -> Register {
-    let register = Register::with_provider();
-    register
-        .write(|session| session.add_provider(OTHER, "Brackwater College"))
-        .unwrap();
-    register
-}
+use crate::testing::{OTHER, Register, UKPRN};
 
 /// Adds a trainee to a provider. The trainee was submitted, and in some states also recommended and
 /// awarded, `seconds` ago.
 fn add(register: &Register, ukprn: &'static str, id: &'static str, state: State, seconds: i64) {
-    let write = move |session: &mut Session<'_>| {
-        let now = session.now();
-        let then = Some(now - TimeDelta::seconds(seconds));
-        let recommended = matches!(state, State::RecommendedForAward | State::Awarded);
-        let trainee = Trainee {
-            trainee_id: Some(id.to_owned()),
-            last_name: Some(id.to_owned()),
-            state: Some(state),
-            created_at: Some(now),
-            updated_at: Some(now),
-            submitted_for_trn_at: then,
-            recommended_for_award_at: then.filter(|_| recommended),
-            awarded_at: then.filter(|_| state == State::Awarded),
-            ..Trainee::default()
-        };
-        session
-            .open_provider(ukprn, Cause::new("test"))?
-            .unwrap()
-            .insert_trainee(&trainee)
+    let then = Some(register.store.now() - TimeDelta::seconds(seconds));
+    let recommended = matches!(state, State::RecommendedForAward | State::Awarded);
+    let trainee = Trainee {
+        trainee_id: Some(id.to_owned()),
+        last_name: Some(id.to_owned()),
+        state: Some(state),
+        submitted_for_trn_at: then,
+        recommended_for_award_at: then.filter(|_| recommended),
+        awarded_at: then.filter(|_| state == State::Awarded),
+        ..Trainee::default()
     };
-    register.write(write).unwrap();
+    register.insert(ukprn, trainee);
 }
 
 /// Changes a trainee of any provider.
@@ -96,8 +75,8 @@ fn awaiting_award(register: &Register) -> Vec<String> {
 }
 
 #[test]
-fn waiting_trainees_of_all_providers_are_found_longest_first() {
-    let register = register();
+fn waiting_trainees_are_found_longest_first() {
+    let register = Register::with_two_providers();
     add(&register, UKPRN, "new", State::SubmittedForTrn, 5);
     add(&register, OTHER, "second", State::Deferred, 20);
     add(&register, UKPRN, "first", State::Withdrawn, 30);
@@ -125,8 +104,8 @@ fn waiting_trainees_of_all_providers_are_found_longest_first() {
 }
 
 #[test]
-fn queue_lists_all_providers_or_one_from_a_position() {
-    let register = register();
+fn queue_lists_providers_from_a_position() {
+    let register = Register::with_two_providers();
     add(&register, OTHER, "second", State::SubmittedForTrn, 20);
     add(&register, UKPRN, "first", State::SubmittedForTrn, 30);
     add(&register, UKPRN, "third", State::SubmittedForTrn, 20);
@@ -282,48 +261,10 @@ fn holders_of(
 }
 
 #[test]
-fn holders_of_trn_are_found_except_discarded_records() {
-    let register = register();
-    for (ukprn, id) in [
-        (UKPRN, "one"),
-        (OTHER, "two"),
-        (OTHER, "three"),
-        (UKPRN, "four"),
-    ] {
-        add(&register, ukprn, id, State::TrnReceived, 20);
-        change(&register, id, |record| {
-            record.trn = Some("1234567".to_owned())
-        });
-    }
-    change(&register, "two", |record| {
-        record.discarded_at = record.updated_at
-    });
-    let holders = register
-        .write(|session| holders_of(session, "1234567", "one"))
-        .unwrap();
-    let names: Vec<_> = holders
-        .iter()
-        .map(|holder| (&*holder.trainee_id, &*holder.last_name))
-        .collect();
-    assert_eq!(names, [("three", "three"), ("four", "four")]);
-    assert!(
-        register
-            .write(|session| holders_of(session, "1234568", "one"))
-            .unwrap()
-            .is_empty()
-    );
-}
-
-#[test]
 fn drawn_trns_are_well_formed_and_differ() {
-    let register = register();
-    let draw = |session: &mut Session<'_>| {
-        session
-            .open_provider(UKPRN, Cause::new("test"))?
-            .unwrap()
-            .draw_trn()
-    };
-    let drawn: Vec<Trn> = (0..20).map(|_| register.write(draw).unwrap()).collect();
+    let register = Register::with_two_providers();
+    let draw = |_| register.in_provider(UKPRN, |session| session.draw_trn());
+    let drawn: Vec<Trn> = (0..20).map(draw).collect();
     assert!(drawn.iter().any(|trn| *trn != drawn[0]), "{drawn:?}");
     assert!(
         drawn
@@ -331,71 +272,4 @@ fn drawn_trns_are_well_formed_and_differ() {
             .all(|trn| trn.as_str().len() == 7 && !trn.as_str().starts_with('0')),
         "{drawn:?}"
     );
-}
-
-#[test]
-fn undone_withdrawal_is_kept_until_next_withdrawal() {
-    let register = register();
-    add(&register, UKPRN, "one", State::Deferred, 20);
-    let last = || {
-        let read = |session: &mut Session<'_>| {
-            let mut provider = session.open_trainee("one", Cause::new("test"))?.unwrap();
-            let stored = provider.find_hidden_trainee("one")?.unwrap();
-            Ok((stored.last_withdrawal()?, stored.record))
-        };
-        register.read(read).unwrap()
-    };
-    assert_eq!(last().0, None);
-    let withdraw = |record: &mut Trainee| {
-        record.state = Some(State::Withdrawn);
-        record.withdrawal_reasons = Some(vec!["01".to_owned()]);
-    };
-    for previous in [State::Deferred, State::Deferred] {
-        change(&register, "one", withdraw);
-        let (standing, record) = last();
-        assert_eq!(
-            standing,
-            Some(LastWithdrawal {
-                previous,
-                undone: false
-            })
-        );
-        assert_eq!(record.withdrawal_reasons, Some(vec!["01".to_owned()]));
-        let undo = move |session: &mut Session<'_>| {
-            let now = session.now();
-            let mut provider = session.open_trainee("one", Cause::new("test"))?.unwrap();
-            let stored = provider.find_trainee("one")?.unwrap();
-            let last = stored.last_withdrawal()?;
-            let undone = registry::undo_withdrawal(&stored.record, last, now).unwrap();
-            provider.update_trainee(&stored, &undone.record)
-        };
-        register.write(undo).unwrap();
-        let (undone, record) = last();
-        assert_eq!(
-            undone,
-            Some(LastWithdrawal {
-                previous,
-                undone: true
-            })
-        );
-        assert_eq!(
-            (record.state, record.withdrawal_reasons),
-            (Some(State::Deferred), None)
-        );
-    }
-}
-
-#[test]
-fn trainee_is_opened_by_identifier_without_provider() {
-    let register = register();
-    add(&register, OTHER, "two", State::Draft, 20);
-    let ukprn = |id: &'static str| {
-        let open = |session: &mut Session<'_>| {
-            Ok(session
-                .open_trainee(id, Cause::new("test"))?
-                .map(|provider| provider.provider().ukprn.clone()))
-        };
-        register.read(open).unwrap()
-    };
-    assert_eq!((ukprn("two").as_deref(), ukprn("TWO")), (Some(OTHER), None));
 }
