@@ -280,3 +280,29 @@ fn backup_contains_no_part_of_upload() {
     assert!(!bytes.windows(content.len()).any(|window| window == content));
     assert_eq!(rows_left(&register), [0, 1, 3, 1]);
 }
+
+#[test]
+fn equal_problems_are_stored_once_across_writes() {
+    let register = Register::with_provider();
+    let by = editor(&register);
+    let id = add(&register, by);
+    let lease = begin(&register, (by, id), UploadState::Checking);
+    let lease = store(&register, &lease, vec![row(3, RowStatus::Refused, "k3")]).unwrap();
+    store(&register, &lease, vec![row(5, RowStatus::Refused, "k5")]).unwrap();
+    let upload = find(&register, by, id).unwrap();
+    register
+        .read(move |session| {
+            let counted = session.count_upload_problems(&upload, 10)?;
+            let numbers: Vec<_> = counted.iter().map(|one| (one.number, one.rows)).collect();
+            assert_eq!(numbers, [(1, 2)]);
+            let of_problem = session.list_upload_rows(&upload, RowFilter::Problem(1), 3, 9)?;
+            assert_eq!(of_problem.len(), 1);
+            let listed = session.list_upload_problems(&upload, 2, 5)?;
+            assert_eq!(
+                listed.iter().map(|one| one.line).collect::<Vec<_>>(),
+                [3, 5]
+            );
+            Ok::<_, StorageError>(())
+        })
+        .unwrap();
+}
