@@ -255,9 +255,41 @@ pub(crate) mod tests {
         FormField { kind, codes: None }
     }
 
+    const FLAG: Flag = Flag {
+        yes: "01",
+        no: "31",
+    };
+    const WORDS: ThreeWords = ThreeWords {
+        yes: "yes",
+        no: "no",
+        unknown: "unknown",
+    };
+    const MONTHS: Scaled = Scaled::new(12, "months");
+    const ORDER: CodeWords = CodeWords(&[("asc", "oldest_first"), ("desc", "newest_first")]);
+
+    #[test]
+    fn samples_of_forms_hold_in_both_directions() {
+        let forms: [(&dyn Form, &[Kind]); 8] = [
+            (&FLAG, &[Kind::Text]),
+            (&WORDS, &[Kind::Boolean]),
+            (&NUMBER, &[Kind::Integer, Kind::Text, Kind::Year]),
+            (&MONTHS, &[Kind::Integer, Kind::Text, Kind::Year]),
+            (&Prefix("trn_"), &[Kind::Text]),
+            (&FirstWord, &[Kind::Text]),
+            (&UNIX_SECONDS, &[Kind::Date, Kind::Timestamp]),
+            (&ORDER, &[Kind::Text]),
+        ];
+        for (form, kinds) in forms {
+            for kind in kinds {
+                check_samples(form, &field_of(*kind));
+            }
+        }
+        check_samples(&LABELLED, &codes::tests::STUDY_MODE);
+    }
+
     /// Checks the samples of a form in both directions.
     #[track_caller]
-    pub(crate) fn check_samples(form: &dyn Form, field: &FormField) {
+    fn check_samples(form: &dyn Form, field: &FormField) {
         let samples = form.samples(field);
         assert!(!samples.is_empty(), "{form:?} has no samples");
         for Sample { canonical, written } in samples {

@@ -6,7 +6,6 @@ use adapter_kit::read::{NestedLists, Reader, UnknownNames};
 use adapter_kit::version::AllInputs;
 use adapter_kit::{ApiVersion, Inputs, Label, Versions, inputs};
 use conformance::sample_version::SAMPLE_VERSION;
-use domain::problem::{NameHint, NoticeKind};
 use domain::{Lists, Trainee, TraineeField};
 
 const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField: given_names = first_names, training_partner_urn, training_route };
@@ -29,8 +28,8 @@ static LATER: ApiVersion = ApiVersion {
     ..SAMPLE_VERSION
 };
 
-/// The hint in the warning about the later version's name; the request is accepted.
-fn hint(versions: &[&'static ApiVersion]) -> NameHint {
+/// The warning about the later version's name; the request is accepted.
+fn warning(versions: &[&'static ApiVersion]) -> String {
     let versions = Versions::new(versions);
     let served = versions.find(RELEASED.label).unwrap();
     let reader = Reader {
@@ -44,22 +43,18 @@ fn hint(versions: &[&'static ApiVersion]) -> NameHint {
     let [notice] = sent.notices.as_slice() else {
         panic!("{:?}", sent.notices)
     };
-    let NoticeKind::UnknownName { hint } = &notice.kind else {
-        panic!("{notice:?}")
-    };
-    hint.clone()
+    adapter_kit::problems::warning(&RELEASED, notice).unwrap()
 }
 
 #[test]
 fn later_name_warns_before_and_after_its_version_exists() {
-    assert!(!matches!(hint(&[&RELEASED]), NameHint::Later { .. }));
-    let field = Some(TraineeField::training_partner_urn.into());
     assert_eq!(
-        hint(&[&RELEASED, &LATER]),
-        NameHint::Later {
-            version: "v2027.0".to_owned(),
-            field
-        }
+        warning(&[&RELEASED]),
+        "unknown field accredited_partner_urn"
+    );
+    assert_eq!(
+        warning(&[&RELEASED, &LATER]),
+        "unknown field accredited_partner_urn (v2027.0 calls training_partner_urn this)"
     );
 }
 

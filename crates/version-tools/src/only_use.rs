@@ -175,6 +175,13 @@ mod tests {
     use super::*;
 
     const NONE: [&str; 0] = [];
+    const WITHOUT_ENDPOINTS: ApiVersion = ApiVersion {
+        endpoints: Endpoints {
+            available: &[],
+            deprecated: &[],
+        },
+        ..SAMPLE_VERSION
+    };
 
     fn only(version: &ApiVersion, others: &[&ApiVersion]) -> Vec<String> {
         only_used_by(version, others, Lists::embedded())
@@ -183,36 +190,29 @@ mod tests {
     #[test]
     fn parts_used_by_another_version_are_not_listed() {
         assert_eq!(only(&SAMPLE_VERSION, &[&SAMPLE_VERSION]), NONE);
-        let smaller = ApiVersion {
-            endpoints: Endpoints {
-                available: &[],
-                deprecated: &[],
-            },
-            ..SAMPLE_VERSION
-        };
-        assert_eq!(only(&smaller, &[&SAMPLE_VERSION]), NONE);
-        assert_eq!(only(&SAMPLE_VERSION, &[&smaller, &SAMPLE_VERSION]), NONE);
+        assert_eq!(only(&WITHOUT_ENDPOINTS, &[&SAMPLE_VERSION]), NONE);
+        assert_eq!(
+            only(&SAMPLE_VERSION, &[&WITHOUT_ENDPOINTS, &SAMPLE_VERSION]),
+            NONE
+        );
     }
 
     #[test]
     fn endpoints_of_every_version_are_never_listed() {
-        let smaller = ApiVersion {
-            endpoints: Endpoints {
-                available: &[],
-                deprecated: &[],
-            },
-            ..SAMPLE_VERSION
-        };
         let own: Vec<String> = SAMPLE_VERSION
             .endpoints
             .available
             .iter()
             .map(|endpoint| format!("endpoint {endpoint:?}"))
             .collect();
-        assert_eq!(only(&SAMPLE_VERSION, &[&smaller])[..own.len()], own);
+        assert_eq!(
+            only(&SAMPLE_VERSION, &[&WITHOUT_ENDPOINTS])[..own.len()],
+            own
+        );
         for endpoint in Endpoint::ADDITIONS {
             assert!(
-                !only(&SAMPLE_VERSION, &[&smaller]).contains(&format!("endpoint {endpoint:?}"))
+                !only(&SAMPLE_VERSION, &[&WITHOUT_ENDPOINTS])
+                    .contains(&format!("endpoint {endpoint:?}"))
             );
         }
     }

@@ -108,8 +108,11 @@ mod tests {
 
     #[test]
     fn versions_are_selected_by_label() {
-        let newest = all().newest().unwrap().version.label.to_string();
-        assert_eq!(select(&[newest]).unwrap().iter().count(), 1);
+        let oldest = all().iter().next().unwrap();
+        let selected = select(&[oldest.version.label.to_string()]).unwrap();
+        let names = selected.iter().map(|one| &one.other_names.trainee.refused);
+        let expected = &oldest.other_names.trainee.refused;
+        assert_eq!(names.collect::<Vec<_>>(), [expected]);
         assert_eq!(
             select(&["v1999.0".to_owned()]).unwrap_err().requested,
             "v1999.0"

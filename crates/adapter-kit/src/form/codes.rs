@@ -78,21 +78,15 @@ impl Form for Labelled {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use domain::{Kind, List};
 
     use super::*;
-    use crate::form::tests::check_samples;
 
-    const STUDY_MODE: FormField = FormField {
+    pub(crate) const STUDY_MODE: FormField = FormField {
         kind: Kind::Text,
         codes: Some(Codes::Listed(List::StudyMode)),
     };
-
-    #[test]
-    fn samples_hold_in_both_directions() {
-        check_samples(&LABELLED, &STUDY_MODE);
-    }
 
     #[test]
     fn code_is_written_with_the_name_of_its_entry() {

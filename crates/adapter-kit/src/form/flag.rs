@@ -134,7 +134,7 @@ mod tests {
     use domain::Kind;
 
     use super::*;
-    use crate::form::tests::{check_samples, field_of};
+    use crate::form::tests::field_of;
 
     const FULL_TIME: Flag = Flag {
         yes: "01",
@@ -145,12 +145,6 @@ mod tests {
         no: "no",
         unknown: "unknown",
     };
-
-    #[test]
-    fn samples_hold_in_both_directions() {
-        check_samples(&FULL_TIME, &field_of(Kind::Text));
-        check_samples(&WORDS, &field_of(Kind::Boolean));
-    }
 
     #[test]
     fn values_without_a_boolean_or_word_are_refused() {

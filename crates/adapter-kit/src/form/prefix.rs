@@ -50,12 +50,7 @@ mod tests {
     use domain::Kind;
 
     use super::*;
-    use crate::form::tests::{check_samples, field_of};
-
-    #[test]
-    fn samples_hold_in_both_directions() {
-        check_samples(&Prefix("trn_"), &field_of(Kind::Text));
-    }
+    use crate::form::tests::field_of;
 
     #[test]
     fn text_without_the_prefix_is_refused() {

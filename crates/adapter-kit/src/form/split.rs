@@ -76,12 +76,7 @@ mod tests {
     use domain::Kind;
 
     use super::*;
-    use crate::form::tests::{check_samples, field_of};
-
-    #[test]
-    fn samples_hold_in_both_directions() {
-        check_samples(&FirstWord, &field_of(Kind::Text));
-    }
+    use crate::form::tests::field_of;
 
     #[test]
     fn no_members_are_no_value() {

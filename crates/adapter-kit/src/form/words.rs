@@ -52,14 +52,9 @@ mod tests {
     use domain::Kind;
 
     use super::*;
-    use crate::form::tests::{check_samples, field_of};
+    use crate::form::tests::field_of;
 
     const ORDER: CodeWords = CodeWords(&[("asc", "oldest_first"), ("desc", "newest_first")]);
-
-    #[test]
-    fn samples_hold_in_both_directions() {
-        check_samples(&ORDER, &field_of(Kind::Text));
-    }
 
     #[test]
     fn code_with_a_word_is_refused() {

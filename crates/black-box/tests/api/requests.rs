@@ -147,13 +147,8 @@ fn every_way_to_be_refused_is_logged_by_its_status() {
             .is(415);
         api.get("/trainees?status=gone&since=yesterday").is(422);
         api.withdraw(created.id());
-        let again = api
-            .send(
-                "POST",
-                &format!("{path}/withdraw"),
-                Body::withdrawal(api.version),
-            )
-            .is(422);
+        let (path, body) = (format!("{path}/withdraw"), Body::withdrawal(api.version));
+        let again = api.send("POST", &path, body).is(422);
         let logged = refused(api);
         let statuses: Vec<u16> = logged.iter().map(|request| request.status).collect();
         assert_eq!(statuses, [404, 409, 412, 400, 415, 422, 422]);
@@ -175,17 +170,10 @@ fn every_way_to_be_refused_is_logged_by_its_status() {
         let fields = &logged[1].problems[0].field;
         assert!(fields.contains(date_of_birth), "{fields}");
         let accepted = logged_of(api.register, UKPRN, Some(false));
-        let endpoints: Vec<_> = accepted
-            .into_iter()
-            .map(|request| (request.endpoint, request.status))
-            .collect();
-        assert_eq!(
-            endpoints,
-            [
-                (Endpoint::CreateTrainee.to_string(), 201),
-                (Endpoint::Withdraw.to_string(), 200)
-            ]
-        );
+        let endpoints = accepted.into_iter().map(|one| (one.endpoint, one.status));
+        let expected = [(Endpoint::CreateTrainee, 201), (Endpoint::Withdraw, 200)]
+            .map(|(endpoint, status)| (endpoint.to_string(), status));
+        assert_eq!(endpoints.collect::<Vec<_>>(), expected);
     });
 }
 

@@ -3,13 +3,13 @@
 
 mod at_issuer;
 mod attacks;
-mod browser;
+pub(super) mod browser;
 mod fake_issuer;
 mod matrix;
 mod openid;
 mod openid_attacks;
 mod operators;
-mod pages;
+pub(super) mod pages;
 mod registry;
 mod registry_file;
 mod reports;

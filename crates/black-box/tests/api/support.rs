@@ -14,7 +14,7 @@ pub(crate) use bodies::{
     Body, REQUIRED, can_set, has_default, record, requires, takes_numbers_alone,
 };
 pub(crate) use cases::run_cases;
-pub(crate) use client::{Page, Raw, Request, Response};
+pub(crate) use client::{Page, Raw, Request, Response, TextChecks};
 pub(crate) use register::{Api, Register, Setup, every_version, every_version_that, version};
 pub(crate) use shown::Shown;
 pub(crate) use versions::{newest, others_than};

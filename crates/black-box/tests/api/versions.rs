@@ -11,7 +11,6 @@ mod identifiers_and_filters;
 mod names;
 mod newcomers;
 mod openapi;
-mod seeded;
 pub(super) mod snapshots;
 mod sources;
 mod translating;

@@ -1,6 +1,6 @@
 //! Rendering with and without the names of a version.
 
-use adapter_kit::Served;
+use adapter_kit::{Endpoint, Served};
 use domain::TraineeField;
 use version_tools::documents::wording::Wording;
 
@@ -109,6 +109,21 @@ fn passages_about_other_versions_keep_their_names() {
     let html = in_oldest(&marked);
     let expected = format!(
         "<div class=\"as-written\">\n<p><code>{canonical}</code></p>\n</div>\n<p><code>{own}</code></p>"
+    );
+    assert!(html.contains(&expected), "{html}");
+}
+
+#[test]
+fn heading_of_absent_endpoint_says_so() {
+    let version = oldest().0.version;
+    let mut all = Endpoint::ALL.iter();
+    let absent = all
+        .find(|endpoint| !version.endpoints.has(**endpoint))
+        .unwrap();
+    let html = in_oldest(&format!("## 4.1 {absent}\n\nText.\n"));
+    let expected = format!(
+        " {absent}</h2>\n<div class=\"inset\"><p>{} does not have this endpoint.",
+        version.label
     );
     assert!(html.contains(&expected), "{html}");
 }

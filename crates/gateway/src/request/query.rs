@@ -416,8 +416,12 @@ mod tests {
         versions::all().newest().unwrap().version
     }
 
+    fn read(query: &str) -> Option<ListQuery> {
+        listing(query, &[], newest(), today()).ok()
+    }
+
     fn parsed(query: &str) -> Listing {
-        listing(query, &[], newest(), today()).unwrap().listing
+        read(query).unwrap().listing
     }
 
     #[test]
@@ -450,7 +454,7 @@ mod tests {
             ("02025", false),
         ] {
             assert_eq!(
-                listing(&format!("academic_cycle={cycle}"), &[], newest(), today()).is_ok(),
+                read(&format!("academic_cycle={cycle}")).is_some(),
                 known,
                 "{cycle}"
             );
@@ -498,7 +502,7 @@ mod tests {
 
     #[test]
     fn a_filter_that_is_sent_twice_is_refused() {
-        assert!(listing("status=deferred&status=awarded", &[], newest(), today()).is_err());
+        assert!(read("status=deferred&status=awarded").is_none());
     }
 
     #[test]
@@ -525,33 +529,18 @@ mod tests {
             "%2B2026-03-01",
             "2026-3-1T09:30:00",
         ] {
-            assert!(
-                listing(&format!("since={text}"), &[], newest(), today()).is_err(),
-                "{text}"
-            );
+            assert!(read(&format!("since={text}")).is_none(), "{text}");
         }
     }
 
     #[test]
     fn a_page_holds_five_hundred_records_at_most() {
-        let cut = listing("per_page=501", &[], newest(), today()).unwrap();
+        let cut = read("per_page=501").unwrap();
         assert_eq!((cut.listing.per_page, cut.per_page_cut), (500, true));
-        let whole = listing(
-            "per_page=500&page=9223372036854775807",
-            &[],
-            newest(),
-            today(),
-        )
-        .unwrap();
+        let whole = read("per_page=500&page=9223372036854775807").unwrap();
         assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
         assert_eq!(whole.listing.offset(), i64::MAX);
-        let beyond = listing(
-            "per_page=9223372036854775808&page=9223372036854775808",
-            &[],
-            newest(),
-            today(),
-        )
-        .unwrap();
+        let beyond = read("per_page=9223372036854775808&page=9223372036854775808").unwrap();
         assert_eq!(
             (
                 beyond.listing.per_page,

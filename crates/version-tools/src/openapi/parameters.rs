@@ -222,7 +222,6 @@ fn parameter(
 #[cfg(test)]
 mod tests {
     use conformance::form_version::FORM_VERSION;
-    use conformance::sample_version::SAMPLE_VERSION;
     use domain::Lists;
 
     use super::*;
@@ -246,21 +245,5 @@ mod tests {
         assert_eq!(has_trn["enum"], json!(["yes", "no", "unknown"]));
         let cycle = schema(Endpoint::ListTrainees, "academic_cycle");
         assert_eq!(cycle["type"], "integer");
-    }
-
-    #[test]
-    fn document_has_the_query_parameters_of_the_row() {
-        for endpoint in Endpoint::ALL {
-            let context = Context {
-                version: &SAMPLE_VERSION,
-                lists: Lists::embedded(),
-            };
-            let documented: Vec<String> = build(context, *endpoint)
-                .into_iter()
-                .filter(|parameter| parameter.parameter_in == ParameterIn::Query)
-                .map(|parameter| parameter.name)
-                .collect();
-            assert_eq!(documented, endpoint.row().query_parameters, "{endpoint}");
-        }
     }
 }

@@ -457,7 +457,7 @@ mod tests {
     use adapter_kit::shape;
     use adapter_kit::version::{Endpoints, Shapes};
     use conformance::sample_version::SAMPLE_VERSION;
-    use domain::{Lists, Trainee};
+    use domain::Trainee;
 
     use super::*;
 
@@ -480,25 +480,5 @@ mod tests {
             serde_json::to_value(link).unwrap()["parameters"],
             serde_json::json!({ "trainee_id": "$response.body#/data/person/number" })
         );
-    }
-
-    #[test]
-    fn endpoint_with_cursor_has_status_410() {
-        let context = Context {
-            version: &SAMPLE_VERSION,
-            lists: Lists::embedded(),
-        };
-        for endpoint in Endpoint::ALL {
-            let has_cursor = endpoint
-                .row()
-                .query_parameters
-                .iter()
-                .any(|name| ["after", "cursor"].contains(name));
-            assert_eq!(
-                build(context, *endpoint).responses.contains_key("410"),
-                has_cursor,
-                "{endpoint}"
-            );
-        }
     }
 }

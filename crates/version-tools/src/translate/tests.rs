@@ -31,8 +31,16 @@ const RULES: &[Rule<Trainee>] = &[
     required::ITT_START_DATE,
 ];
 
+/// Serves two versions side by side.
+fn serve(older: ApiVersion, newer: ApiVersion) -> [&'static Served; 2] {
+    let list =
+        [older, newer].map(|version| -> &'static ApiVersion { Box::leak(Box::new(version)) });
+    let versions = Box::leak(Box::new(Versions::new(&list)));
+    [0, 1].map(|at| versions.iter().nth(at).unwrap())
+}
+
 /// Returns the small version and the other one.
-fn versions() -> Versions {
+fn versions() -> [&'static Served; 2] {
     let other = ApiVersion {
         label: Label::release(2002, 0),
         shapes: Shapes {
@@ -53,33 +61,25 @@ fn versions() -> Versions {
         },
         ..SAMPLE_VERSION
     };
-    Versions::new(&[
-        Box::leak(Box::new(SAMPLE_VERSION)),
-        Box::leak(Box::new(other)),
-    ])
+    serve(SAMPLE_VERSION, other)
+}
+
+fn context() -> TranslationContext<'static> {
+    TranslationContext {
+        today: TODAY,
+        lists: Lists::embedded(),
+        choices: &[],
+    }
 }
 
 fn translated(body: &Value, older_first: bool, body_kind: &BodyKind) -> Translation {
-    let versions = versions();
-    let mut both = versions.iter();
-    let older = both.next().unwrap();
-    let newer = both.next().unwrap();
+    let [older, newer] = versions();
     let (from, to) = if older_first {
         (older, newer)
     } else {
         (newer, older)
     };
-    translate(
-        &body.clone().into(),
-        from,
-        to,
-        body_kind,
-        TranslationContext {
-            today: TODAY,
-            lists: Lists::embedded(),
-            choices: &[],
-        },
-    )
+    translate(&body.clone().into(), from, to, body_kind, context())
 }
 
 fn onwards(body: &Value) -> Translation {
@@ -287,18 +287,12 @@ fn rule_with_added_exception_is_not_reported_for_update() {
         },
         ..SAMPLE_VERSION
     };
-    let versions = Versions::new(&[Box::leak(Box::new(older)), Box::leak(Box::new(newer))]);
-    let [older, newer]: [&Served; 2] = versions.iter().collect::<Vec<_>>().try_into().unwrap();
+    let [older, newer] = serve(older, newer);
     let notices = |from, to| {
-        let context = TranslationContext {
-            today: TODAY,
-            lists: Lists::embedded(),
-            choices: &[],
-        };
         let update = json!({"data": {"training_route": "11"}});
-        translate(&update.into(), from, to, &BodyKind::default(), context)
-            .notices
-            .len()
+        let kind = BodyKind::default();
+        let translation = translate(&update.into(), from, to, &kind, context());
+        translation.notices.len()
     };
     assert_eq!((notices(older, newer), notices(newer, older)), (0, 1));
 }
@@ -318,90 +312,47 @@ fn only_records_in_error_replies_are_translated() {
     );
 }
 
-#[test]
-fn record_kind_is_guessed_from_keys() {
-    for (body, kind, direction) in [
-        (
-            json!({"left_on": "2026-01-01", "trigger": "trainee"}),
-            RecordKind::Withdrawal,
-            Direction::Request,
-        ),
-        (
-            json!({"left_on": "2026-01-01"}),
-            RecordKind::Withdrawal,
-            Direction::Request,
-        ),
-        (
-            json!({"urn": "990001"}),
-            RecordKind::Placement,
-            Direction::Request,
-        ),
-        (
-            json!({"degree_id": "x", "topic": "100485"}),
-            RecordKind::Degree,
-            Direction::Reply,
-        ),
-        (
-            json!({"topic": "100485", "grade": "02"}),
-            RecordKind::Degree,
-            Direction::Request,
-        ),
-        (
-            json!({"defer_date": "2026-01-01"}),
-            RecordKind::Deferral,
-            Direction::Request,
-        ),
-        (
-            json!({"qts_standards_met_date": "2026-01-01"}),
-            RecordKind::Recommendation,
-            Direction::Request,
-        ),
-        (
-            json!({"trainee_id": "x", "email": "a@b.cd"}),
-            RecordKind::Trainee,
-            Direction::Reply,
-        ),
-        (
-            json!({"nothing": 1}),
-            RecordKind::Trainee,
-            Direction::Request,
-        ),
-    ] {
-        let body_kind = onwards(&body).body_kind;
-        assert_eq!(
-            (body_kind.record, body_kind.direction),
-            (Some(kind), Some(direction)),
-            "{body}"
-        );
-    }
-}
+/// Bodies, and the record and direction that are guessed from their keys.
+const GUESSES: &str = r#"
+{"left_on": "2026-01-01", "trigger": "trainee"} | withdrawal | Request
+{"left_on": "2026-01-01"} | withdrawal | Request
+{"urn": "990001"} | placement | Request
+{"degree_id": "x", "topic": "100485"} | degree | Reply
+{"topic": "100485", "grade": "02"} | degree | Request
+{"defer_date": "2026-01-01"} | deferral | Request
+{"qts_standards_met_date": "2026-01-01"} | recommendation | Request
+{"trainee_id": "x", "email": "a@b.cd"} | trainee | Reply
+{"nothing": 1} | trainee | Request
+{"word": "w", "planned_end": "2027-07-16"} | trainee | Request
+{"placements": [], "degrees": []} | trainee | Request
+[{"data": {"word": "w"}}] | trainee | Request
+{"data": [{"email": "a@b.cd"}]} | trainee | Request
+{"data": {"trainee_id": "x"}} | trainee | Reply
+{"data": [{"trainee_id": "x"}]} | trainee | Reply
+{"data": {"topic": "100485"}} | degree | Request
+"#;
 
 #[test]
-fn body_without_identifier_or_state_is_a_request() {
-    for (body, direction) in [
-        (
-            json!({"word": "w", "planned_end": "2027-07-16"}),
-            Direction::Request,
-        ),
-        (json!({"placements": [], "degrees": []}), Direction::Request),
-        (json!([{"data": {"word": "w"}}]), Direction::Request),
-        (json!({"data": [{"email": "a@b.cd"}]}), Direction::Request),
-        (json!({"data": {"trainee_id": "x"}}), Direction::Reply),
-        (json!({"data": [{"trainee_id": "x"}]}), Direction::Reply),
-        (json!({"data": {"topic": "100485"}}), Direction::Request),
-    ] {
-        let translation = onwards(&body);
-        assert_eq!(translation.body_kind.direction, Some(direction), "{body}");
-        let given = translated(
-            &body,
-            true,
-            &BodyKind {
-                direction: Some(Direction::Reply),
-                ..BodyKind::default()
-            },
+fn record_and_direction_are_guessed_from_keys() {
+    for line in GUESSES.trim().lines() {
+        let [body, record, direction] = line.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let body: Value = serde_json::from_str(body).unwrap();
+        let guessed = onwards(&body).body_kind;
+        assert_eq!(guessed.record, record.parse().ok(), "{line}");
+        assert_eq!(
+            format!("{:?}", guessed.direction.unwrap()),
+            direction,
+            "{line}"
         );
-        assert_eq!(given.body_kind.direction, Some(Direction::Reply), "{body}");
-        assert_eq!(given.otherwise, None, "{body}");
+        let reply = BodyKind {
+            direction: Some(Direction::Reply),
+            ..BodyKind::default()
+        };
+        let given = translated(&body, true, &reply);
+        assert_eq!(given.body_kind.direction, Some(Direction::Reply), "{line}");
+        assert_eq!(given.otherwise, None, "{line}");
     }
 }
 
@@ -441,19 +392,13 @@ fn repeated_key_is_a_problem_and_its_first_value_counts() {
             vec!["[0].email"],
         ),
     ] {
-        let versions = versions();
-        let [from, to]: [&Served; 2] = versions.iter().collect::<Vec<_>>().try_into().unwrap();
-        let context = TranslationContext {
-            today: TODAY,
-            lists: Lists::embedded(),
-            choices: &[],
-        };
+        let [from, to] = versions();
         let body = adapter_kit::read::parse_json(body.as_bytes()).unwrap();
         let kind = BodyKind {
             purpose: Some(Purpose::Update),
             ..BodyKind::default()
         };
-        let translation = translate(&body, from, to, &kind, context);
+        let translation = translate(&body, from, to, &kind, context());
         let repeated: Vec<_> = codes(&translation)
             .into_iter()
             .filter(|(code, _)| *code == "repeated_key")
@@ -477,14 +422,11 @@ fn repeated_key_is_a_problem_and_its_first_value_counts() {
 
 /// Translates a body from one version into another.
 fn translated_between(body: &Value, from: &ApiVersion, to: &ApiVersion) -> Translation {
-    let [from, to] = [(from, 2001), (to, 2002)].map(|(version, year)| -> &'static ApiVersion {
-        Box::leak(Box::new(ApiVersion {
-            label: Label::release(year, 0),
-            ..*version
-        }))
+    let [from, to] = [(from, 2001), (to, 2002)].map(|(version, year)| ApiVersion {
+        label: Label::release(year, 0),
+        ..*version
     });
-    let versions = Versions::new(&[from, to]);
-    let [from, to]: [&Served; 2] = versions.iter().collect::<Vec<_>>().try_into().unwrap();
+    let [from, to] = serve(from, to);
     translate_names(body, from, to, &BodyKind::default())
 }
 
@@ -634,7 +576,7 @@ fn unreadable_members_of_split_value_are_lost_and_not_written() {
 }
 
 /// A version with its own keys around records.
-fn versions_with_own_keys() -> Versions {
+fn versions_with_own_keys() -> [&'static Served; 2] {
     let other = ApiVersion {
         label: Label::release(2002, 0),
         wire: Wire {
@@ -648,16 +590,12 @@ fn versions_with_own_keys() -> Versions {
         },
         ..SAMPLE_VERSION
     };
-    Versions::new(&[
-        Box::leak(Box::new(SAMPLE_VERSION)),
-        Box::leak(Box::new(other)),
-    ])
+    serve(SAMPLE_VERSION, other)
 }
 
 #[test]
 fn keys_around_records_are_translated() {
-    let versions = versions_with_own_keys();
-    let [common, own] = [0, 1].map(|index| versions.iter().nth(index).unwrap());
+    let [common, own] = versions_with_own_keys();
     let request = json!({ "email": "a@b.cd" });
     let reply = json!({ "trainee_id": "x", "email": "a@b.cd" });
     let change = json!({ "trainee_id": "x", "removed_at": null, "trainee": reply });
@@ -689,8 +627,7 @@ fn keys_around_records_are_translated() {
 
 #[test]
 fn key_around_record_decides_direction() {
-    let versions = versions_with_own_keys();
-    let [common, own] = [0, 1].map(|index| versions.iter().nth(index).unwrap());
+    let [common, own] = versions_with_own_keys();
     let record = json!({ "trainee_id": "x", "email": "a@b.cd" });
     for (key, direction) in [("values", Direction::Request), ("record", Direction::Reply)] {
         let kind = BodyKind::default();

@@ -7,14 +7,14 @@ use adapter_kit::shape::JsonType;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
 use adapter_kit::wire_form::DATA;
-use adapter_kit::{Endpoint, Label, names, reference};
+use adapter_kit::{Label, names, reference};
 use domain::{Code, RecordField as _};
-use form_urlencoded::Serializer;
 use serde_json::{Value, json};
 use version_tools::documents::contract::CHAPTERS;
 use versions::SERVED;
 
-use crate::api::support::{Page, Register, every_version};
+use super::{convert, get, longest_move, plain_text, search};
+use crate::api::support::{Register, TextChecks as _, every_version};
 
 /// The documents of a version, by their names in addresses.
 const DOCUMENTS: [&str; 7] = [
@@ -26,10 +26,6 @@ const DOCUMENTS: [&str; 7] = [
     "reference-data",
     "funding",
 ];
-
-fn get(register: &Register, path: &str) -> Page {
-    register.request("GET", path).page()
-}
 
 /// The values of an attribute, without what HTML escapes in addresses.
 fn attributes<'a>(page: &'a str, name: &str) -> impl Iterator<Item = String> + 'a {
@@ -48,13 +44,6 @@ fn attributes<'a>(page: &'a str, name: &str) -> impl Iterator<Item = String> + '
 fn words(page: &str) -> BTreeSet<&str> {
     page.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .collect()
-}
-
-fn search(register: &Register, version: &str, query: &str) -> Page {
-    let query = Serializer::new(String::new())
-        .extend_pairs([("version", version), ("q", query)])
-        .finish();
-    get(register, &format!("/docs/search?{query}"))
 }
 
 #[test]
@@ -116,7 +105,7 @@ fn own_texts(register: &Register, label: Label) -> BTreeMap<String, String> {
         let address = format!("/docs/{label}/{document}");
         let page = get(register, &address).is(200).text;
         let (_, main) = page.split_once("<main").expect("the text of the page");
-        (address, plain(&without_passages(main)))
+        (address, plain_text(&without_passages(main)))
     };
     documents.map(text).collect()
 }
@@ -141,23 +130,6 @@ fn without_passages(page: &str) -> String {
         text.push_str(&part[end.expect("the end of the passage")..]);
     }
     text
-}
-
-/// The text of a page without its elements.
-fn plain(page: &str) -> String {
-    let text: String = page
-        .split('<')
-        .filter_map(|part| Some(part.split_once('>')?.1))
-        .collect();
-    let escaped = [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&amp;", "&"),
-    ];
-    escaped
-        .into_iter()
-        .fold(text, |text, (escaped, plain)| text.replace(escaped, plain))
 }
 
 /// The names that other versions have for the fields of a version. Names of rules are other words.
@@ -319,68 +291,6 @@ fn fields_document_has_every_name_of_its_version() {
     }
 }
 
-/// All chapters of the contract, as a version shows them.
-fn contract_pages(register: &Register, label: Label) -> String {
-    let pages = CHAPTERS.iter().map(|chapter| {
-        get(
-            register,
-            &format!("/docs/{label}/contract/{}", chapter.name),
-        )
-        .is(200)
-        .text
-    });
-    pages.collect()
-}
-
-#[test]
-fn the_contract_speaks_of_each_version_under_its_own_names() {
-    let register = Register::start();
-    let renamed = domain::TraineeField::course_subject_1;
-    for version in SERVED {
-        let contract = contract_pages(&register, version.label);
-        let name = version.inputs.trainee.name_of(renamed).unwrap();
-        assert!(
-            contract.contains(&format!(
-                "<tr id=\"{name}\"><th scope=\"row\" data-name=\"Field\"><code>{name}</code>"
-            )),
-            "{name}"
-        );
-        // The table of renamed fields has the names of all versions that the contract is written
-        // for.
-        let names = SERVED.iter().filter_map(|other| {
-            other
-                .inputs
-                .trainee
-                .name_of(domain::TraineeField::training_partner_urn)
-        });
-        let written: BTreeSet<&str> = names
-            .filter(|name| CHAPTERS.iter().any(|chapter| chapter.text.contains(name)))
-            .collect();
-        assert!(written.len() > 1, "{written:?}");
-        for name in written {
-            assert!(
-                contract.contains(&format!("<code>{name}</code>")),
-                "{name} in {}",
-                version.label
-            );
-        }
-        for endpoint in Endpoint::ALL
-            .iter()
-            .filter(|endpoint| !version.endpoints.has(**endpoint))
-        {
-            let heading = format!(
-                " {endpoint}</h2>\n<div class=\"inset\"><p>{} does not have this endpoint.",
-                version.label
-            );
-            assert!(
-                contract.contains(&heading) || !contract.contains(&format!(" {endpoint}</h2>")),
-                "{endpoint} {}",
-                version.label
-            );
-        }
-    }
-}
-
 #[test]
 fn a_page_with_commands_has_the_address_of_its_reader() {
     let register = Register::start();
@@ -390,16 +300,16 @@ fn a_page_with_commands_has_the_address_of_its_reader() {
         .header("Host", "register.example:8443")
         .page()
         .is(200);
-    assert!(page.text.contains(&format!(
+    page.shows(&[&format!(
         "BASE=http://register.example:8443/api/{}\n",
         SERVED[0].label
-    )));
-    assert!(!page.text.contains("127.0.0.1"));
+    )]);
+    page.lacks(&["127.0.0.1"]);
     let strange = register
         .request("GET", &path)
         .header("Host", "\"><b>")
         .page();
-    assert!(!strange.text.contains("\"><b>"), "{}", strange.text);
+    strange.lacks(&["\"><b>"]);
 }
 
 #[test]
@@ -410,32 +320,14 @@ fn documents_are_cached_by_etag_and_search_is_not() {
         let page = get(&register, &path).is(200);
         let tag = page.header("etag").unwrap();
         assert_eq!(page.header("cache-control"), Some("no-cache"));
-        assert!(
-            register
-                .request("GET", &path)
-                .header("If-None-Match", tag)
-                .page()
-                .is(304)
-                .text
-                .is_empty()
-        );
-        assert!(
-            register
-                .request("HEAD", &path)
-                .page()
-                .is(200)
-                .text
-                .is_empty()
-        );
-        register
-            .request("POST", &path)
-            .send()
-            .error(405, "MethodNotAllowed");
+        let again = register.request("GET", &path).header("If-None-Match", tag);
+        assert_eq!(again.page().is(304).text, "");
+        assert_eq!(register.request("HEAD", &path).page().is(200).text, "");
+        let wrong = register.request("POST", &path).send();
+        wrong.error(405, "MethodNotAllowed");
     }
     assert_eq!(
-        search(&register, "", "email")
-            .is(200)
-            .header("cache-control"),
+        search(&register, "", "email").header("cache-control"),
         Some("no-store")
     );
     register
@@ -468,24 +360,13 @@ fn code_list_page_has_every_code_name_and_accepting_version() {
                 .split_once(&row)
                 .unwrap_or_else(|| panic!("no {row}"));
             let row = rest.split_once("</tr>").unwrap().0;
-            let accepts = |version: &&&adapter_kit::ApiVersion| {
-                version.accepted_codes.accepts(*list, &entry.code)
-            };
-            if SERVED.iter().filter(accepts).count() < SERVED.len() {
-                assert!(
-                    SERVED
-                        .iter()
-                        .filter(accepts)
-                        .all(|version| row.contains(&version.label.to_string())),
-                    "{row}"
-                );
-                let others = SERVED.iter().filter(|version| !accepts(version));
-                assert!(
-                    others
-                        .into_iter()
-                        .all(|version| !row.contains(&version.label.to_string())),
-                    "{row}"
-                );
+            let accepts = |version: &ApiVersion| version.accepted_codes.accepts(*list, &entry.code);
+            if SERVED.iter().all(|version| accepts(version)) {
+                continue;
+            }
+            for version in SERVED {
+                let is_named = row.contains(&version.label.to_string());
+                assert_eq!(is_named, accepts(version), "{}: {row}", version.label);
             }
         }
     }
@@ -505,37 +386,16 @@ fn an_error_links_to_the_page_about_it() {
             Code::ALL.iter().all(|code| ids.contains(code.name())),
             "{ids:?}"
         );
-        let created = api.create(api.example());
-        let one = api
-            .send(
-                "PATCH",
-                &created.path(),
-                json!({ "data": { "email": "none" } }),
-            )
-            .is(422);
-        let two = api
-            .send(
-                "PATCH",
-                &created.path(),
-                json!({ "data": { "email": "none", "sex": "x" } }),
-            )
-            .is(422);
+        let path = api.create(api.example()).path();
+        let change = |data: Value| api.send("PATCH", &path, json!({ "data": data })).is(422);
+        let strange = api.request("GET", "/trainees").without("Authorization");
         let replies = [
-            (one, "not_email"),
-            (two, "status-422"),
+            (change(json!({ "email": "none" })), "not_email"),
+            (change(json!({ "email": "none", "sex": "x" })), "status-422"),
             (api.get("/nothing").is(404), "status-404"),
-            (
-                api.request("GET", "/trainees")
-                    .without("Authorization")
-                    .send()
-                    .is(401),
-                "status-401",
-            ),
+            (strange.send().is(401), "status-401"),
             (api.request("DELETE", "/info").send().is(405), "status-405"),
-            (
-                api.get("/trainees?sort_order=sideways").is(422),
-                "status-422",
-            ),
+            (api.get("/trainees?sort_order=x").is(422), "status-422"),
             (
                 api.send("POST", "/trainees", api.example()).is(409),
                 "status-409",
@@ -548,13 +408,8 @@ fn an_error_links_to_the_page_about_it() {
             assert!(ids.contains(anchor), "{anchor}");
         }
         assert_eq!(api.get("/info").is(200).header("link"), None);
-        assert_eq!(
-            api.request("OPTIONS", "/info")
-                .send()
-                .is(204)
-                .header("link"),
-            None
-        );
+        let options = api.request("OPTIONS", "/info").send().is(204);
+        assert_eq!(options.header("link"), None);
     });
 }
 
@@ -563,41 +418,19 @@ fn the_search_finds_fields_codes_problems_rules_and_sections() {
     let register = Register::start();
     for version in SERVED {
         let label = version.label.to_string();
-        let subject = version
-            .inputs
-            .trainee
-            .name_of(domain::TraineeField::course_subject_1)
-            .unwrap();
+        let subject = domain::TraineeField::course_subject_1;
+        let subject = version.inputs.trainee.name_of(subject).unwrap();
         for (query, place) in [
-            (subject, format!("/docs/{label}/fields#{subject}")),
-            (
-                "100511",
-                format!("/docs/{label}/reference-data/course_subject#100511"),
-            ),
-            (
-                "open university",
-                format!("/docs/{label}/reference-data/institution#0001"),
-            ),
-            (
-                "no_such_funding",
-                format!("/docs/{label}/problems#no_such_funding"),
-            ),
-            (
-                "funding_exists",
-                format!("/docs/{label}/rules#funding_exists"),
-            ),
-            (
-                "keep a mirror current",
-                format!("/docs/{label}/guide#keep-a-mirror-current"),
-            ),
-            ("retry-after", format!("/docs/{label}/contract/8-limits")),
+            (subject, format!("fields#{subject}").as_str()),
+            ("100511", "reference-data/course_subject#100511"),
+            ("open university", "reference-data/institution#0001"),
+            ("no_such_funding", "problems#no_such_funding"),
+            ("funding_exists", "rules#funding_exists"),
+            ("keep a mirror current", "guide#keep-a-mirror-current"),
+            ("retry-after", "contract/8-limits"),
         ] {
-            let page = search(&register, &label, query).is(200);
-            assert!(
-                page.text.contains(&format!("<a href=\"{place}\">")),
-                "{query}: {}",
-                page.text
-            );
+            let page = search(&register, &label, query);
+            page.shows(&[&format!("<a href=\"/docs/{label}/{place}\">")]);
         }
     }
 }
@@ -605,38 +438,23 @@ fn the_search_finds_fields_codes_problems_rules_and_sections() {
 #[test]
 fn a_query_is_bounded_and_shown_as_text() {
     let register = Register::start();
-    let page = search(&register, "", "<b>&\"'").is(200);
-    assert!(
-        !page.text.contains("<b>") && page.text.contains("No results for"),
-        "{}",
-        page.text
-    );
-    let long = search(&register, "", &"é".repeat(5_000)).is(200);
-    assert!(long.text.contains(&"é".repeat(100)) && !long.text.contains(&"é".repeat(101)));
-    assert!(
-        !search(&register, "", "")
-            .is(200)
-            .text
-            .contains("id=\"results\"")
-    );
-    assert!(
-        !get(&register, "/docs/search")
-            .is(200)
-            .text
-            .contains("id=\"results\"")
-    );
+    let page = search(&register, "", "<b>&\"'");
+    page.shows(&["No results for"]);
+    page.lacks(&["<b>"]);
+    let long = search(&register, "", &"é".repeat(5_000));
+    long.shows(&[&"é".repeat(100)]);
+    long.lacks(&[&"é".repeat(101)]);
+    search(&register, "", "").lacks(&["id=\"results\""]);
+    get(&register, "/docs/search")
+        .is(200)
+        .lacks(&["id=\"results\""]);
     // A version that there is not stands for the newest.
     let newest = SERVED.last().unwrap().label;
-    assert!(
-        search(&register, "v1999.1", "email")
-            .is(200)
-            .text
-            .contains(&format!("<option selected>{newest}"))
-    );
+    search(&register, "v1999.1", "email").shows(&[&format!("<option selected>{newest}")]);
     // Broad ones end with the best.
-    let broad = search(&register, "", "a").is(200);
+    let broad = search(&register, "", "a");
     assert_eq!(broad.text.matches("<mark>").count(), 50);
-    assert!(broad.text.contains("more results are not shown"));
+    broad.shows(&["more results are not shown"]);
 }
 
 #[test]
@@ -657,20 +475,17 @@ fn no_page_links_to_a_guide_between_identical_versions() {
     }
     let list = register.request("GET", "/api/versions").send().is(200);
     for version in SERVED {
-        assert!(
-            !list
-                .body
-                .to_string()
-                .contains(&format!("from={0}&to={0}\"", version.label))
-        );
+        list.body
+            .to_string()
+            .lacks(&[&format!("from={0}&to={0}\"", version.label)]);
     }
 }
 
 #[test]
 fn form_has_an_example_of_the_selected_kind() {
     let register = Register::start();
-    let (oldest, newest) = (SERVED[0], SERVED.last().unwrap());
-    let path = format!("/docs/move/{}/{}", oldest.label, newest.label);
+    let oldest = SERVED[0];
+    let path = longest_move();
     let example = |kind: &str| get(&register, &format!("{path}?kind={kind}")).is(200).text;
     let subject = oldest
         .inputs
@@ -678,7 +493,7 @@ fn form_has_an_example_of_the_selected_kind() {
         .name_of(domain::TraineeField::course_subject_1)
         .unwrap();
     for kind in ["create", ""] {
-        assert!(example(kind).contains(&format!("&#34;{subject}&#34;: ")));
+        example(kind).shows(&[&format!("&#34;{subject}&#34;: ")]);
     }
     let date = oldest
         .inputs
@@ -686,17 +501,15 @@ fn form_has_an_example_of_the_selected_kind() {
         .name_of(domain::WithdrawalField::withdrawal_date)
         .unwrap();
     let withdrawal = example("withdraw");
-    assert!(withdrawal.contains(&format!("&#34;{date}&#34;: ")));
-    assert!(withdrawal.contains(&format!("This is an example of {}", oldest.label)));
-    assert!(withdrawal.contains("<option value=\"withdraw\" selected>"));
+    withdrawal.shows(&[&format!("&#34;{date}&#34;: ")]);
+    withdrawal.shows(&[
+        &format!("This is an example of {}", oldest.label),
+        "<option value=\"withdraw\" selected>",
+    ]);
     // The second button replaces the body, even an invalid one.
-    let page = register
-        .request("POST", &path)
-        .bytes("kind=degree&body=%7B&example=yes")
-        .header("Content-Type", "application/x-www-form-urlencoded")
-        .page()
-        .is(200);
-    assert!(page.text.contains("&#34;graduation_year&#34;: "));
-    assert!(!page.text.contains("There is a problem"));
+    let form = [("kind", "degree"), ("body", "{"), ("example", "yes")];
+    let page = convert(&register, &form).is(200);
+    page.shows(&["&#34;graduation_year&#34;: "]);
+    page.lacks(&["There is a problem"]);
     assert_eq!(page.header("cache-control"), Some("no-store"));
 }

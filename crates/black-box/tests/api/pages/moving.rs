@@ -2,18 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::{ApiVersion, Label, Publication, Served, Versions, date};
-use form_urlencoded::Serializer;
+use adapter_kit::{Label, Publication, Served, date};
 use version_tools::Difference;
 use versions::{REMOVED, SERVED};
 
-use super::plain_text;
-use crate::api::support::versions::republished;
-use crate::api::support::{Page, Register, every_version};
-
-fn get(register: &Register, path: &str) -> Page {
-    register.request("GET", path).page()
-}
+use super::{convert, get, longest_move, plain_text};
+use crate::api::support::versions::{in_place, republished};
+use crate::api::support::{Register, TextChecks as _, every_version};
 
 /// Every ordered pair of two served versions.
 fn pairs() -> Vec<(&'static Served, &'static Served)> {
@@ -26,22 +21,6 @@ fn pairs() -> Vec<(&'static Served, &'static Served)> {
 
 fn move_page(from: Label, to: Label) -> String {
     format!("/docs/move/{from}/{to}")
-}
-
-fn oldest_and_newest() -> (&'static ApiVersion, &'static ApiVersion) {
-    (SERVED[0], SERVED.last().unwrap())
-}
-
-/// Sends the form of a page about a move.
-fn convert(register: &Register, path: &str, kind: &str, body: &str) -> Page {
-    let form = Serializer::new(String::new())
-        .extend_pairs([("kind", kind), ("body", body)])
-        .finish();
-    register
-        .request("POST", path)
-        .bytes(form)
-        .header("Content-Type", "application/x-www-form-urlencoded")
-        .page()
 }
 
 fn plain_markdown(markdown: &str) -> String {
@@ -71,12 +50,9 @@ fn every_change_is_once_on_page_notes_and_guide() {
             for change in &difference.changes {
                 let summary = plain_markdown(&change.summary_with_example());
                 assert_eq!(text.matches(&summary).count(), 1, "{path}: {summary}");
-                assert!(
-                    text.contains(&plain_markdown(&change.advice)),
-                    "{path}: {summary}"
-                );
+                text.shows(&[&plain_markdown(&change.advice)]);
             }
-            assert!(text.contains(&difference.counted()), "{path}");
+            text.shows(&[&difference.counted()]);
         }
     }
 }
@@ -92,9 +68,65 @@ const BODY_WITH_ENDED_CODE: &str = "{\"data\": {\"training_route\": \"02\"}}";
 
 /// Returns the result for a body on the page about the move from the oldest version to the newest.
 fn result(register: &Register, kind: &str, body: &str) -> String {
-    let (oldest, newest) = oldest_and_newest();
-    let path = move_page(oldest.label, newest.label);
-    convert(register, &path, kind, body).is(200).text
+    convert(register, &[("kind", kind), ("body", body)])
+        .is(200)
+        .text
+}
+
+/// Bodies and their results: the kind, the body, a section or the whole page, and texts in it. `!`
+/// precedes a text that is not in it.
+const RESULTS: &str = r##"
+update | {"data": {"email": "none"}} | problems | !New rule
+update | {"data": {"email": "a", "email": "b"}} | problems | email is sent more than once
+update | {"data": {"email": "<b>&\""}} | page | not a valid e-mail address; <option value="update" selected>; !<b>
+update | {"data": {"training_route": "02"}} | problems | No code replaces
+update | {"data": {"training_route": "02"}} | page | !<h2 id="otherwise">; !<h2 id="notices">
+update | {"data": {"training_route": "02"}} | page | id="renamed-fields"; id="stricter-rules"; id="ended-codes"
+update | {"data": {"training_route": "02"}} | convert | training_route
+update | {"data": {"training_route": "02"}} | steps | Correct the body as described above; !Convert one body of each kind
+update | {"data": {"training_route": "02"}} | steps | href="#convert"; href="#renamed-fields"; href="#stricter-rules"; href="#ended-codes"
+detect | {"data": {"training_route": "02"}} | page | It can also be a response with a trainee
+detect | {"data": {"training_route": "02"}} | otherwise | <code>training_route</code>
+update | {"data": {"training_route": "02", "colour": 1}} | ignored | <code>colour</code>; !training_route
+update | {"data": {"colour": 1}} | page | would accept this body, but ignore a part of it; colour is not a field in
+create | {"data": {"degrees": [{"grade": "02"}]}} | ignored | use degrees_attributes
+update | {"data": {"degrees": [{"grade": "02"}]}} | ignored | use the endpoints of its records
+create | {"data": {"degrees": []}} | page | !<h2 id="ignored">
+update | {"data": {"email": "a@example.com"}} | steps | Convert one body of each other kind; !Fix the
+create | {"data": {"email": "a@example.com"}} | page | <code>curl -i -X POST http://; /trainees \; Prefer: validate-only
+update | {"data": {"email": "a@example.com"}} | page | <code>curl -i -X PATCH http://; /trainees/TRAINEE_ID \; Prefer: validate-only
+reply | {"data": {"trn": "1234567"}} | page | !curl -i
+update | {"course_subject_one": "100403", "email": "none"} | page | &#34;course_subject_1&#34;: &#34;100403&#34;; 1 name changed; 1 problem; id="renamed-fields"; id="steps"
+reply | {"data": {"trainee_id": "x", "expected_end_date": "x"}} | page | Values without a field in; 1 value lost; no name changed
+"##;
+
+#[test]
+fn result_of_a_body_has_its_sections() {
+    let register = Register::start();
+    for line in RESULTS.trim().lines() {
+        let [kind, body, name, texts] = line.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let page = result(&register, kind, body);
+        let shown = match name {
+            "page" => &page,
+            _ => section(&page, name).unwrap_or_else(|| panic!("{line}: {page}")),
+        };
+        for text in texts.split("; ") {
+            let (text, is_shown) = text
+                .strip_prefix('!')
+                .map_or((text, true), |text| (text, false));
+            assert_eq!(shown.contains(text), is_shown, "{line}: {text}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn repeated_field_of_the_form_is_named() {
+    let register = Register::start();
+    let fields = [("kind", "create"), ("kind", "update"), ("body", "{}")];
+    let page = convert(&register, &fields).is(422).text;
+    page.shows(&["The field kind is sent more than once"]);
 }
 
 #[test]
@@ -106,70 +138,9 @@ fn problems_are_explained_by_stricter_rules() {
     let (of_fields, pending) = problems
         .split_once("These rules also depend on fields with a problem.")
         .unwrap();
-    assert!(
-        of_fields.contains("course_year_whole_number"),
-        "{of_fields}"
-    );
-    assert!(pending.contains("primary_subject"), "{pending}");
-    assert!(!pending.contains("course_year_whole_number"), "{pending}");
-    let other = result(&register, "update", "{\"data\": {\"email\": \"none\"}}");
-    let problems = section(&other, "problems").unwrap();
-    assert!(!problems.contains("New rule"), "{problems}");
-}
-
-#[test]
-fn repeated_keys_and_fields_are_named() {
-    let register = Register::start();
-    let body = "{\"data\": {\"email\": \"a@example.org\", \"email\": \"b@example.org\"}}";
-    let page = result(&register, "update", body);
-    assert!(
-        section(&page, "problems")
-            .unwrap()
-            .contains("email is sent more than once"),
-        "{page}"
-    );
-    let (oldest, newest) = oldest_and_newest();
-    let page = register
-        .request("POST", &move_page(oldest.label, newest.label))
-        .bytes("kind=create&kind=update&body={}")
-        .header("Content-Type", "application/x-www-form-urlencoded")
-        .page();
-    let page = page.is(422).text;
-    assert!(
-        page.contains("The field kind is sent more than once"),
-        "{page}"
-    );
-}
-
-#[test]
-fn body_refused_as_request_and_as_response_has_both_results() {
-    let register = Register::start();
-    let page = result(&register, "detect", BODY_WITH_ENDED_CODE);
-    assert!(
-        page.contains("It can also be a response with a trainee"),
-        "{page}"
-    );
-    let other = section(&page, "otherwise").unwrap();
-    assert!(other.contains("<code>training_route</code>"), "{other}");
-    let page = result(&register, "update", BODY_WITH_ENDED_CODE);
-    assert_eq!(section(&page, "otherwise"), None);
-}
-
-#[test]
-fn notes_do_not_repeat_a_problem() {
-    let register = Register::start();
-    let page = result(&register, "update", BODY_WITH_ENDED_CODE);
-    assert!(
-        section(&page, "problems")
-            .unwrap()
-            .contains("No code replaces")
-    );
-    assert!(section(&page, "notices").is_none(), "{page}");
-    let body = "{\"data\": {\"training_route\": \"02\", \"colour\": 1}}";
-    let page = result(&register, "update", body);
-    let ignored = section(&page, "ignored").unwrap();
-    assert!(ignored.contains("<code>colour</code>") && !ignored.contains("training_route"));
-    assert!(section(&page, "notices").is_none(), "{page}");
+    of_fields.shows(&["course_year_whole_number"]);
+    pending.shows(&["primary_subject"]);
+    pending.lacks(&["course_year_whole_number"]);
 }
 
 #[test]
@@ -180,133 +151,38 @@ fn chosen_code_replaces_the_ended_code_in_the_translated_body() {
         .split_once("<select id=\"code-0\" name=\"code:training_route\">")
         .unwrap();
     let (choice, _) = choice.split_once("</select>").unwrap();
-    assert!(
-        choice.contains("<option value=\"11\">11 - Primary and Secondary Undergraduate Fee Funded"),
-        "{choice}"
-    );
-    assert!(!choice.contains("value=\"02\"") && !choice.contains("selected"));
-    let (oldest, newest) = oldest_and_newest();
+    choice.shows(&["<option value=\"11\">11 - Primary and Secondary Undergraduate Fee Funded"]);
+    choice.lacks(&["value=\"02\"", "selected"]);
     let choose = |code: &str| {
         let form = [
             ("kind", "update"),
             ("body", BODY_WITH_ENDED_CODE),
             ("code:training_route", code),
         ];
-        let encoded = Serializer::new(String::new()).extend_pairs(form).finish();
-        let page = register
-            .request("POST", &move_page(oldest.label, newest.label))
-            .bytes(encoded)
-            .header("Content-Type", "application/x-www-form-urlencoded")
-            .page();
-        page.is(200).text
+        convert(&register, &form).is(200).text
     };
     let page = choose("11");
     assert!(section(&page, "problems").is_none(), "{page}");
-    assert!(
-        page.contains("&#34;training_route&#34;: &#34;11&#34;"),
-        "{page}"
-    );
-    assert!(page.contains("<option value=\"11\" selected>"), "{page}");
+    page.shows(&["&#34;training_route&#34;: &#34;11&#34;"]);
+    page.shows(&["<option value=\"11\" selected>"]);
     let page = choose("no-candidate");
     assert!(section(&page, "problems").is_some(), "{page}");
-}
-
-#[test]
-fn list_under_its_name_in_replies_has_the_input_to_use() {
-    let register = Register::start();
-    let ignored = |kind: &str| {
-        let page = result(
-            &register,
-            kind,
-            "{\"data\": {\"degrees\": [{\"grade\": \"02\"}]}}",
-        );
-        section(&page, "ignored").unwrap().to_owned()
-    };
-    let created = ignored("create");
-    assert!(created.contains("use degrees_attributes"), "{created}");
-    let updated = ignored("update");
-    assert!(
-        updated.contains("use the endpoints of its records"),
-        "{updated}"
-    );
-    let page = result(&register, "create", "{\"data\": {\"degrees\": []}}");
-    assert!(section(&page, "ignored").is_none(), "{page}");
-    let page = result(&register, "update", "{\"data\": {\"favourite\": \"x\"}}");
-    let unknown = section(&page, "ignored").unwrap();
-    assert!(unknown.contains("favourite is not a field in"), "{unknown}");
-    assert!(
-        page.contains("would accept this body, but ignore a part of it"),
-        "{page}"
-    );
 }
 
 #[test]
 fn correction_and_remaining_steps_follow_the_problems() {
     let register = Register::start();
     let page = result(&register, "update", BODY_WITH_ENDED_CODE);
-    let (_, after_problems) = page.split_once("<h2 id=\"problems\">").unwrap();
-    let sections: Vec<&str> = after_problems.split("<h2 ").collect();
-    let [_, correction, next, ..] = sections.as_slice() else {
-        panic!("{after_problems}");
-    };
-    assert!(
-        correction.starts_with("id=\"convert\">Correction of your body</h2>"),
-        "{correction}"
-    );
-    assert!(
-        correction.contains("name=\"body\"") && correction.contains("training_route"),
-        "{correction}"
-    );
-    assert_eq!(page.matches("name=\"body\"").count(), 1);
-    assert!(
-        next.starts_with("id=\"steps\">What else to do</h2>"),
-        "{next}"
-    );
-    assert_eq!(page.matches("id=\"steps\"").count(), 1);
-    assert!(next.contains("Correct the body as described above"));
-    assert!(!next.contains("Convert one body of each kind"));
-    for anchor in ["convert", "renamed-fields", "stricter-rules", "ended-codes"] {
-        assert!(
-            next.contains(&format!("<a href=\"#{anchor}\">")),
-            "{anchor}"
-        );
-        assert!(page.contains(&format!("id=\"{anchor}\"")), "{anchor}");
+    let sections: Vec<&str> = page.split("<h2 id=\"").collect();
+    let at = sections
+        .iter()
+        .position(|section| section.starts_with("problems\">"));
+    let [correction, next] = [1, 2].map(|place| sections[at.unwrap() + place]);
+    correction.shows(&["convert\">Correction of your body</h2>", "name=\"body\""]);
+    next.shows(&["steps\">What else to do</h2>"]);
+    for count in ["name=\"body\"", "id=\"steps\""] {
+        assert_eq!(page.matches(count).count(), 1, "{count}");
     }
-    let page = result(
-        &register,
-        "update",
-        "{\"data\": {\"email\": \"a@example.com\"}}",
-    );
-    let steps = section(&page, "steps").unwrap();
-    assert!(!steps.contains("Fix the"), "{steps}");
-    assert!(
-        steps.contains("Convert one body of each other kind"),
-        "{steps}"
-    );
-}
-
-#[test]
-fn result_has_the_command_that_checks_the_body() {
-    let register = Register::start();
-    let (_, newest) = oldest_and_newest();
-    let base = newest.label.base_path();
-    for (kind, method, path) in [
-        ("create", "POST", "/trainees"),
-        ("update", "PATCH", "/trainees/TRAINEE_ID"),
-    ] {
-        let page = result(
-            &register,
-            kind,
-            "{\"data\": {\"email\": \"a@example.com\"}}",
-        );
-        let command = format!("<pre><code>curl -i -X {method} http://");
-        let (_, command) = page.split_once(&command).unwrap();
-        let (command, _) = command.split_once("</code>").unwrap();
-        assert!(command.contains(&format!("{base}{path} \\\n")), "{command}");
-        assert!(command.contains("Prefer: validate-only"), "{command}");
-    }
-    let reply = result(&register, "reply", "{\"data\": {\"trn\": \"1234567\"}}");
-    assert!(!reply.contains("curl -i"), "{reply}");
 }
 
 #[test]
@@ -319,49 +195,16 @@ fn move_page_shows_the_dates_of_both_versions() {
             ..SERVED[0].publication
         },
     );
-    let list = [old, SERVED[1]];
-    let register = Register::with_versions(Box::leak(Box::new(Versions::new(&list))));
+    let register = Register::with_versions(in_place(old));
     let page = get(&register, &move_page(old.label, SERVED[1].label)).is(200);
-    for words in ["1 September 2026", "1 September 2027", "No end date is set"] {
-        assert!(page.text.contains(words), "{words}");
-    }
-}
-
-#[test]
-fn form_on_move_page_shows_the_converted_body_there() {
-    let register = Register::start();
-    let (oldest, newest) = oldest_and_newest();
-    let field = domain::TraineeField::course_subject_1;
-    let before = oldest.inputs.trainee.name_of(field).unwrap();
-    let after = newest.inputs.trainee.name_of(field).unwrap();
-    let path = move_page(oldest.label, newest.label);
-    let shown = get(&register, &path).is(200);
-    assert!(
-        shown
-            .text
-            .contains(&format!("<form action=\"{path}\" method=\"post\">"))
-    );
-    assert!(shown.text.contains(&format!("&#34;{before}&#34;: ")));
-    let body = format!("{{\"{before}\": \"100403\", \"email\": \"none\"}}");
-    let page = convert(&register, &path, "update", &body).is(200);
-    assert!(
-        page.text
-            .contains(&format!("&#34;{after}&#34;: &#34;100403&#34;"))
-    );
-    assert!(page.text.contains("1 name changed") && page.text.contains("1 problem"));
-    assert!(page.text.contains("id=\"renamed-fields\"") && page.text.contains("id=\"steps\""));
-    assert_eq!(page.header("cache-control"), Some("no-store"));
-    let page = convert(&register, &path, "update", "{").is(422);
-    assert!(
-        page.text.contains("<title>Error: Move from ") && page.text.contains("id=\"body-fault\"")
-    );
+    page.shows(&["1 September 2026", "1 September 2027", "No end date is set"]);
 }
 
 #[test]
 fn older_addresses_redirect_to_the_move_page() {
     let register = Register::start();
-    let (oldest, newest) = oldest_and_newest();
-    let usual = move_page(oldest.label, newest.label);
+    let newest = SERVED.last().unwrap();
+    let usual = longest_move();
     let mut cases = vec![(
         "/docs/migrate?kind=withdraw".to_owned(),
         format!("{usual}?kind=withdraw"),
@@ -422,7 +265,7 @@ fn unknown_version_gets_a_page_that_lists_the_versions() {
                 .is(404);
             for version in SERVED {
                 let link = format!("<a href=\"/docs/{0}/guide\">{0}</a>", version.label);
-                assert!(page.text.contains(&link), "{path}: {}", page.text);
+                page.shows(&[&link]);
             }
             register
                 .request(method, &path)
@@ -481,7 +324,7 @@ fn problem_about_a_name_links_to_the_move_pages() {
             for other in others.into_iter().filter(|other| *other != label) {
                 let (from, to) = (other.min(label), other.max(label));
                 let link = format!("<a href=\"{}\">{from} to {to}</a>", move_page(from, to));
-                assert!(row.contains(&link), "{link} in {row}");
+                row.shows(&[&link]);
             }
         }
     });

@@ -1,20 +1,9 @@
 //! The search: field names of other versions, and the pages.
 
-use form_urlencoded::Serializer;
 use versions::SERVED;
 
-use super::plain_text;
-use crate::api::support::{Page, Register};
-
-fn search(register: &Register, version: &str, query: &str) -> Page {
-    let query = Serializer::new(String::new())
-        .extend_pairs([("version", version), ("q", query)])
-        .finish();
-    register
-        .request("GET", &format!("/docs/search?{query}"))
-        .page()
-        .is(200)
-}
+use super::{get, plain_text, search};
+use crate::api::support::{Page, Register, TextChecks as _};
 
 /// Returns the addresses of the results, in order.
 fn results(page: &Page) -> Vec<&str> {
@@ -43,11 +32,7 @@ fn name_of_another_version_is_explained_first() {
             explained += 1;
             let page = search(&register, &version.label.to_string(), name);
             let sentence = format!("{name} of {} is {now} in {}.", other.label, version.label);
-            assert!(
-                plain_text(&page.text).contains(&sentence),
-                "{sentence}: {}",
-                page.text
-            );
+            plain_text(&page.text).shows(&[&sentence]);
             let link = format!("/docs/move/{}/{}", other.label, version.label);
             let first = results(&page).into_iter().take(SERVED.len());
             assert!(first.into_iter().any(|found| found == link), "{link}");
@@ -62,7 +47,7 @@ fn name_of_the_searched_version_is_not_explained() {
     for version in SERVED {
         for query in ["email", "course_age_range", "open university"] {
             let page = search(&register, &version.label.to_string(), query);
-            assert!(!page.text.contains("Field of v"), "{query}");
+            page.lacks(&["Field of v"]);
         }
     }
 }
@@ -81,7 +66,7 @@ fn every_removed_name_is_explained_or_has_no_field() {
             let page = search(&register, &newest.label.to_string(), name);
             let text = plain_text(&page.text);
             let sentence = format!("{name} of {} ", other.label);
-            assert!(text.contains(&sentence), "{sentence}: {}", page.text);
+            text.shows(&[&sentence]);
         }
     }
 }
@@ -96,6 +81,9 @@ fn words_of_pages_lead_to_the_pages() {
         ("csv", "/settings/requests"),
         ("token", "/settings/tokens"),
         ("sign in", "/settings/sign-in"),
+        ("session", "/settings/sessions"),
+        ("colleague", "/settings/people"),
+        ("log of changes", "/settings/activity"),
         ("deadline", "/docs"),
         ("readiness", "/settings/readiness"),
     ] {
@@ -103,6 +91,10 @@ fn words_of_pages_lead_to_the_pages() {
         let found = results(&page);
         let place = found.iter().position(|found| *found == address);
         assert!(place.is_some_and(|place| place < 3), "{query}: {found:?}");
+        for address in found.iter().filter(|found| found.starts_with("/settings")) {
+            let status = get(&register, address).status;
+            assert!([200, 303].contains(&status), "{address}: {status}");
+        }
     }
     let page = search(&register, &newest, "rate limit");
     let chapter = format!("/docs/{newest}/contract/8-limits");
@@ -114,34 +106,4 @@ fn words_of_pages_lead_to_the_pages() {
         "{:?}",
         results(&page)
     );
-}
-
-#[test]
-fn pages_of_the_settings_in_the_search_exist() {
-    let register = Register::start();
-    let newest = SERVED.last().unwrap().label.to_string();
-    for query in [
-        "csv",
-        "token",
-        "sign in",
-        "session",
-        "colleague",
-        "log of changes",
-        "readiness",
-    ] {
-        let page = search(&register, &newest, query);
-        let settings: Vec<&str> = results(&page)
-            .into_iter()
-            .filter(|found| found.starts_with("/settings"))
-            .collect();
-        assert!(!settings.is_empty(), "{query}");
-        for address in settings {
-            let reply = register.request("GET", address).page();
-            assert!(
-                [200, 303].contains(&reply.status),
-                "{address}: {}",
-                reply.status
-            );
-        }
-    }
 }

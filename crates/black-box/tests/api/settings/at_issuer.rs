@@ -1,10 +1,14 @@
 //! The way of a browser to the issuer and back.
 
-use ureq::Agent;
-use ureq::http::header::{COOKIE, LOCATION, SET_COOKIE};
+use settings_pages::Audience;
+use settings_pages::signing_in::openid::{ClaimNames, Issuer, IssuerConfig};
+use storage::accounts::users::{ActivityFilter, ActivityKind, UserRole};
+use storage::base::token::Environment;
 
-use super::browser::{Browser, FORM, encode, form_token_of, text_after};
-use crate::api::support::Page;
+use super::browser::{Browser, cookie_of, encode, form_token_of, link, text_after};
+use super::fake_issuer::{CLIENT, EMAIL, FakeIssuer, SECRET};
+use crate::api::support::register::UKPRN;
+use crate::api::support::{Page, Register, Setup};
 
 /// A field of the address of a redirect.
 pub(crate) fn field(address: &str, name: &str) -> String {
@@ -48,56 +52,69 @@ pub(crate) fn come_back(browser: &Browser<'_>, fields: &[(&str, &str)]) -> Page 
     ))
 }
 
-/// Logs in at a real issuer with its form, and returns the parameters of its redirect.
-pub(crate) fn log_in(address: &str, account: &str) -> String {
-    let agent: Agent = Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .build()
-        .into();
-    let origin = address.split('/').take(3).collect::<Vec<_>>().join("/");
-    let (mut cookies, mut address) = (Vec::<(String, String)>::new(), address.to_owned());
-    let mut has_logged_in = false;
-    for _ in 0..9 {
-        let sent: Vec<String> = cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        let reply = if address.contains("/interaction/") {
-            assert!(!has_logged_in, "it asks again");
-            has_logged_in = true;
-            let form = encode(&[("prompt", "login"), ("login", account), ("password", "any")]);
-            agent
-                .post(&address)
-                .header(COOKIE, sent.join("; "))
-                .content_type(FORM)
-                .send(form)
-        } else {
-            agent.get(&address).header(COOKIE, sent.join("; ")).call()
-        };
-        let mut reply = reply.unwrap();
-        for cookie in reply.headers().get_all(SET_COOKIE) {
-            let (pair, _) = cookie.to_str().unwrap().split_once(';').unwrap();
-            let (name, value) = pair.split_once('=').unwrap();
-            cookies.retain(|(other, _)| other != name);
-            cookies.push((name.to_owned(), value.to_owned()));
-        }
-        let Some(location) = reply.headers().get(LOCATION) else {
-            panic!(
-                "{address}: {} {}",
-                reply.status(),
-                reply.body_mut().read_to_string().unwrap()
-            );
-        };
-        let location = location.to_str().unwrap();
-        address = if location.starts_with('/') {
-            format!("{origin}{location}")
-        } else {
-            location.to_owned()
-        };
-        if !address.starts_with(&origin) {
-            return address;
-        }
-    }
-    panic!("it does not lead back: {address}");
+/// A register that trusts an issuer.
+pub(crate) fn trusting(issuer: &str) -> Register {
+    trusting_with(issuer, Some(SECRET), Audience::All)
+}
+
+/// A register that has this secret at its issuer, with pages for these users.
+pub(crate) fn trusting_with(issuer: &str, secret: Option<&str>, audience: Audience) -> Register {
+    let claim = |name: &str| Some(name.parse().unwrap());
+    let config = IssuerConfig {
+        issuer: issuer.to_owned(),
+        client_id: CLIENT.to_owned(),
+        client_secret: secret.map(str::to_owned),
+        scopes: vec!["email".to_owned()],
+        claims: ClaimNames {
+            provider: claim("/organisation/ukprn"),
+            role: claim("role"),
+            admin: "manager".to_owned(),
+            operator: Some("staff".to_owned()),
+        },
+    };
+    let issuer = Issuer::new(config, Environment::Sandbox).unwrap();
+    Register::with_setup(Setup {
+        issuer: Some(issuer),
+        audience,
+        ..Setup::default()
+    })
+}
+
+/// An issuer, and a register that has invited its person.
+pub(crate) fn invited() -> (FakeIssuer, Register) {
+    let issuer = FakeIssuer::start();
+    let register = trusting(&issuer.name());
+    link(&register, Some(UKPRN), EMAIL, UserRole::Admin);
+    (issuer, register)
+}
+
+/// Goes to the issuer and back.
+pub(crate) fn go(browser: &Browser<'_>, issuer: &FakeIssuer) -> Page {
+    let address = begin(browser);
+    issuer.set_nonce(field(&address, "nonce"));
+    come_back(
+        browser,
+        &[("state", &field(&address, "state")), ("code", "code")],
+    )
+}
+
+/// The number of sign-ins.
+pub(crate) fn sign_ins(register: &Register) -> usize {
+    let filter = ActivityFilter {
+        limit: 1_000,
+        ..ActivityFilter::default()
+    };
+    let entries = register.operate(move |session| session.list_activity(filter));
+    entries
+        .iter()
+        .filter(|entry| entry.kind == ActivityKind::UserSignedIn)
+        .count()
+}
+
+/// A page without a sign-in.
+#[track_caller]
+pub(crate) fn refused(register: &Register, page: Page, status: u16, what: &str) {
+    assert_eq!(page.status, status, "{what}: {}", page.text);
+    assert_eq!(cookie_of(&page), None, "{what}");
+    assert_eq!(sign_ins(register), 0, "{what}");
 }

@@ -3,11 +3,13 @@
 
 use std::cell::RefCell;
 
+use data_encoding::BASE64URL_NOPAD;
 use form_urlencoded::Serializer;
+use ring::hmac;
 use storage::accounts::users::{Actor, NewInvitation, UserRole};
-use storage::store::Store;
 
-use crate::api::support::{Page, Register, Request};
+use crate::api::support::register::{OTHER_UKPRN, UKPRN};
+use crate::api::support::{Page, Register, Request, TextChecks as _};
 
 /// The media type of forms.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
@@ -22,7 +24,7 @@ pub(crate) fn encode(fields: &[(&str, &str)]) -> String {
 
 /// A link that a command makes, as its secret.
 pub(crate) fn link(
-    store: &Store,
+    register: &Register,
     ukprn: Option<&'static str>,
     email: &'static str,
     role: UserRole,
@@ -32,11 +34,8 @@ pub(crate) fn link(
         email,
         role,
     };
-    let invited = store
-        .write_blocking::<_, storage::error::StorageError>(move |session| {
-            session.invite_user(Actor::operator("operator"), request)
-        })
-        .unwrap();
+    let invited =
+        register.operate(move |session| session.invite_user(Actor::operator("operator"), request));
     invited.secret.reveal().to_owned()
 }
 
@@ -59,6 +58,12 @@ pub(crate) fn text_after<'a>(page: &'a str, beginning: &str, end: &str) -> &'a s
 /// What each form of a page holds.
 pub(crate) fn form_token_of(page: &Page) -> &str {
     text_after(&page.text, "name=\"form_token\" value=\"", "\"")
+}
+
+/// What each form of a session holds, as any server makes it.
+pub(crate) fn form_token_of_session(secret: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    BASE64URL_NOPAD.encode(hmac::sign(&key, b"form of the settings").as_ref())
 }
 
 /// The name of the cookie of a browser that was shown a form to sign in.
@@ -93,10 +98,36 @@ impl<'a> Browser<'a> {
         role: UserRole,
     ) -> Self {
         let browser = Self::new(register);
-        let link = link(&register.store(), ukprn, email, role);
+        let link = link(register, ukprn, email, role);
         browser.sign_in(&link).is(303);
         assert!(browser.cookie().is_some());
         browser
+    }
+
+    /// An admin of the organisation of the test.
+    pub(crate) fn admin(register: &'a Register) -> Self {
+        Self::signed_in(register, Some(UKPRN), "a@example.com", UserRole::Admin)
+    }
+
+    /// An editor of the organisation of the test.
+    pub(crate) fn editor(register: &'a Register) -> Self {
+        Self::signed_in(register, Some(UKPRN), "e@example.com", UserRole::Editor)
+    }
+
+    /// A viewer of the organisation of the test.
+    pub(crate) fn viewer(register: &'a Register) -> Self {
+        Self::signed_in(register, Some(UKPRN), "v@example.com", UserRole::Viewer)
+    }
+
+    /// An admin of the other organisation.
+    pub(crate) fn other_admin(register: &'a Register) -> Self {
+        let (ukprn, role) = (Some(OTHER_UKPRN), UserRole::Admin);
+        Self::signed_in(register, ukprn, "o@example.com", role)
+    }
+
+    /// An operator of the service.
+    pub(crate) fn operator(register: &'a Register) -> Self {
+        Self::signed_in(register, None, "o@example.com", UserRole::Operator)
     }
 
     /// Opens a link, and presses its button; the page that says that it cannot be used where there
@@ -147,6 +178,14 @@ impl<'a> Browser<'a> {
     /// Opens a page.
     pub(crate) fn open(&self, path: &str) -> Page {
         self.kept(self.request("GET", path).page())
+    }
+
+    /// Opens a page, and checks that it has these texts.
+    #[track_caller]
+    pub(crate) fn see(&self, path: &str, texts: &[&str]) -> Page {
+        let page = self.open(path).is(200);
+        page.shows(texts);
+        page
     }
 
     /// Sends a form as it is.

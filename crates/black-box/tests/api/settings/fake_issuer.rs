@@ -17,8 +17,6 @@ use crate::api::support::register::BEGINNING;
 
 pub(crate) const CLIENT: &str = "register";
 pub(crate) const SECRET: &str = "a secret of the client";
-/// Whom it names.
-pub(crate) const SUBJECT: &str = "subject 1";
 pub(crate) const EMAIL: &str = "person@example.com";
 
 /// What is wrong with the issuer.
@@ -27,6 +25,8 @@ pub(crate) enum Fault {
     Nothing,
     /// None: it signs with another key, which is among its keys.
     NewKey,
+    /// None: it says that each answer has its name.
+    NamesItself,
     /// Of the ID token.
     WrongIssuer,
     OtherAudience,
@@ -103,6 +103,11 @@ pub(crate) struct FakeIssuer {
 struct Shared {
     fault: Fault,
     nonce: String,
+    /// Whom it names, and what it says of that person.
+    subject: String,
+    claims: Value,
+    /// Whether it says this in the ID token.
+    in_id_token: bool,
     /// The heads and bodies of the requests.
     requests: Vec<String>,
     keys: [EcdsaKeyPair; 2],
@@ -121,6 +126,9 @@ impl FakeIssuer {
         let shared = Shared {
             fault: Fault::Nothing,
             nonce: String::new(),
+            subject: "subject 1".to_owned(),
+            claims: json!({ "email": EMAIL, "email_verified": true }),
+            in_id_token: true,
             requests: Vec::new(),
             keys: [key(), key()],
         };
@@ -146,6 +154,13 @@ impl FakeIssuer {
     /// What it puts into the next ID token.
     pub(crate) fn set_nonce(&self, nonce: String) {
         self.shared.lock().unwrap().nonce = nonce;
+    }
+
+    /// The person who signs in next.
+    pub(crate) fn set_person(&self, subject: &str, claims: Value, in_id_token: bool) {
+        let mut shared = self.shared.lock().unwrap();
+        subject.clone_into(&mut shared.subject);
+        (shared.claims, shared.in_id_token) = (claims, in_id_token);
     }
 
     /// The requests since this was asked last.
@@ -238,6 +253,7 @@ fn reply(path: &str, address: SocketAddr, shared: &Shared) -> String {
                 "jwks_uri": elsewhere(Fault::KeysElsewhere, "/keys"),
                 "userinfo_endpoint": format!("{name}/me"),
                 "response_types_supported": ["code"],
+                "authorization_response_iss_parameter_supported": fault == Fault::NamesItself,
                 "subject_types_supported": ["public"],
                 "id_token_signing_alg_values_supported": ["ES256"],
                 "padding": long(fault, Fault::MetadataTooLong),
@@ -264,7 +280,12 @@ fn reply(path: &str, address: SocketAddr, shared: &Shared) -> String {
             reply.to_string()
         }
         "/me" => {
-            json!({ "sub": "another user", "email": EMAIL, "email_verified": true }).to_string()
+            let mut user = shared.claims.clone();
+            user["sub"] = json!(shared.subject);
+            if fault == Fault::UserInfoOfOther {
+                user["sub"] = json!("another user");
+            }
+            user.to_string()
         }
         _ => "{}".to_owned(),
     }
@@ -275,14 +296,16 @@ fn id_token(name: &str, shared: &Shared) -> String {
     let now = DateTime::parse_from_rfc3339(BEGINNING).unwrap().timestamp();
     let mut claims = json!({
         "iss": if fault == Fault::WrongIssuer { "http://127.0.0.1:1" } else { name },
-        "sub": SUBJECT,
+        "sub": shared.subject,
         "aud": CLIENT,
         "iat": now - 600,
         "exp": if fault == Fault::Expired { now - 1 } else { now + 300 },
         "nonce": if fault == Fault::OtherNonce { "another" } else { &shared.nonce },
-        "email": EMAIL,
-        "email_verified": true,
     });
+    if shared.in_id_token {
+        let said = shared.claims.as_object().unwrap().clone();
+        claims.as_object_mut().unwrap().extend(said);
+    }
     let mut header = json!({ "alg": "ES256", "kid": "1" });
     if fault == Fault::OtherAudience {
         claims["aud"] = json!("another");

@@ -1,15 +1,13 @@
 //! Every route of the table against all users without access to it.
 
 use adapter_kit::Method;
-use data_encoding::BASE64URL_NOPAD;
-use ring::hmac;
 use settings_pages::{Access, Audience, ROUTES, Route};
 use storage::accounts::users::{ActivityFilter, Origin, Secret, SecretDigest, UserRole};
 use versions::SERVED;
 
-use super::browser::{Browser, FORM, encode, form_token_of, link};
+use super::browser::{Browser, FORM, encode, form_token_of, form_token_of_session, link};
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Page, Register, Setup};
+use crate::api::support::{Page, Register, Setup, TextChecks as _};
 
 /// The path of a route, with a number where it has one.
 fn path(route: &Route, id: i64) -> String {
@@ -128,13 +126,7 @@ fn session_reaches_no_page_or_form_of_another_organisation() {
             assert_eq!(state(&register), before, "{route:?}");
             refused += 1;
         }
-        for text in ["ictim", UKPRN, "Ashdown"] {
-            assert!(
-                !page.text.contains(text),
-                "{text} is on {route:?}: {}",
-                page.text
-            );
-        }
+        page.lacks(&["ictim", UKPRN, "Ashdown"]);
     }
     eprintln!("{requests} routes, {refused} of them with a number or for operators");
     let of_operators = ROUTES
@@ -226,7 +218,7 @@ fn operator_reaches_no_organisation_through_pages_of_another() {
         if route.path.contains("{id}") {
             let id = if route.path.contains("/people") { 1 } else { 2 };
             let page = send(&path_within(route, OTHER_UKPRN, id)).is(404);
-            assert!(!page.text.contains("ictim"), "{}", page.text);
+            page.lacks(&["ictim"]);
             refused += 1;
         }
         send(&path_within(route, "19999999", 1)).is(404);
@@ -293,18 +285,14 @@ fn elsewhere<'a>(
     email: &'static str,
     role: UserRole,
 ) -> (Browser<'a>, String) {
-    let link = SecretDigest::from_text(&link(&register.store(), ukprn, email, role));
+    let link = SecretDigest::from_text(&link(register, ukprn, email, role));
     let secret = Secret::generate().unwrap();
     let digest = SecretDigest::from_text(secret.reveal());
     register
         .operate(move |session| session.accept_invitation(&link, &digest, None, Origin::default()));
     let browser = Browser::new(register);
     browser.set_cookie(Some(format!("__Host-register-session={}", secret.reveal())));
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.reveal().as_bytes());
-    (
-        browser,
-        BASE64URL_NOPAD.encode(hmac::sign(&key, b"form of the settings").as_ref()),
-    )
+    (browser, form_token_of_session(secret.reveal()))
 }
 
 #[test]
@@ -386,8 +374,8 @@ fn listener_signs_in_own_users_without_using_up_other_links() {
             audience,
             ..Setup::default()
         });
-        let secret = link(&register.store(), other.0, "b@example.com", other.1);
-        let own_link = link(&register.store(), own.0, "c@example.com", own.1);
+        let secret = link(&register, other.0, "b@example.com", other.1);
+        let own_link = link(&register, own.0, "c@example.com", own.1);
         let browser = Browser::new(&register);
         let form_token = form_token_of(
             &browser
@@ -426,7 +414,7 @@ fn no_form_is_accepted_without_the_token_of_its_session() {
                 .chain(FIELDS)
                 .collect();
             let page = admin.send_form(&path, &fields).is(403);
-            assert!(page.text.contains("out of date"), "{}", page.text);
+            page.shows(&["out of date"]);
             refused += 1;
         }
         // The right token, from a page of another site.
@@ -442,7 +430,7 @@ fn no_form_is_accepted_without_the_token_of_its_session() {
                 .bytes(form.clone())
                 .header("Content-Type", FORM);
             let page = request.header(name, value).page().is(403);
-            assert!(page.text.contains("another site"), "{}", page.text);
+            page.shows(&["another site"]);
             refused += 1;
         }
     }

@@ -5,95 +5,30 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use settings_pages::Audience;
-use settings_pages::signing_in::openid::{ClaimNames, Issuer, IssuerConfig};
-use storage::accounts::users::{ActivityFilter, ActivityKind, UserRole};
-use storage::base::token::Environment;
+use storage::accounts::users::UserRole;
 use versions::SERVED;
 
-use super::at_issuer::{begin, come_back, field, form_token, press};
-use super::browser::{Browser, cookie_of, encode, link};
+use super::at_issuer::{
+    begin, come_back, field, form_token, go, invited, press, refused, sign_ins, trusting,
+    trusting_with,
+};
+use super::browser::{Browser, FORM, cookie_of, encode, link};
 use super::fake_issuer::{CLIENT, EMAIL, FakeIssuer, Fault, SECRET, challenge};
 use crate::api::support::register::UKPRN;
-use crate::api::support::{Page, Register, Setup};
-
-/// A register that trusts an issuer.
-fn trusting(issuer: &str) -> Register {
-    trusting_with_pages_for(issuer, Audience::All)
-}
-
-/// A register with pages for one kind of user.
-fn trusting_with_pages_for(issuer: &str, audience: Audience) -> Register {
-    let config = IssuerConfig {
-        issuer: issuer.to_owned(),
-        client_id: CLIENT.to_owned(),
-        client_secret: Some(SECRET.to_owned()),
-        scopes: vec!["email".to_owned()],
-        claims: ClaimNames {
-            provider: None,
-            role: None,
-            admin: "admin".to_owned(),
-            operator: None,
-        },
-    };
-    let issuer = Issuer::new(config, Environment::Sandbox).unwrap();
-    Register::with_setup(Setup {
-        issuer: Some(issuer),
-        audience,
-        ..Setup::default()
-    })
-}
-
-/// Goes to the issuer and back.
-fn go(browser: &Browser<'_>, issuer: &FakeIssuer) -> Page {
-    let address = begin(browser);
-    issuer.set_nonce(field(&address, "nonce"));
-    come_back(
-        browser,
-        &[("state", &field(&address, "state")), ("code", "code")],
-    )
-}
-
-/// The number of sign-ins.
-fn sign_ins(register: &Register) -> usize {
-    let filter = ActivityFilter {
-        limit: 1_000,
-        ..ActivityFilter::default()
-    };
-    let entries = register.operate(move |session| session.list_activity(filter));
-    entries
-        .iter()
-        .filter(|entry| entry.kind == ActivityKind::UserSignedIn)
-        .count()
-}
-
-/// A page without a sign-in.
-#[track_caller]
-fn refused(register: &Register, page: Page, status: u16, what: &str) {
-    assert_eq!(page.status, status, "{what}: {}", page.text);
-    assert_eq!(cookie_of(&page), None, "{what}");
-    assert_eq!(sign_ins(register), 0, "{what}");
-}
+use crate::api::support::{Register, TextChecks as _};
 
 #[test]
 fn honest_issuer_signs_in_with_code_challenge_state_and_nonce() {
-    let issuer = FakeIssuer::start();
-    let register = trusting(&issuer.name());
-    link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+    let (issuer, register) = invited();
     let browser = Browser::new(&register);
-    let page = browser.open("/settings/sign-in").is(200);
-    assert!(page.text.contains("Sign in at 127.0.0.1"), "{}", page.text);
+    browser.see("/settings/sign-in", &["Sign in at 127.0.0.1"]);
     let address = begin(&browser);
     assert!(
         address.starts_with(&format!("{}/authorize?", issuer.name())),
         "{address}"
     );
-    assert_eq!(
-        (
-            field(&address, "response_type").as_str(),
-            field(&address, "client_id").as_str()
-        ),
-        ("code", CLIENT)
-    );
+    assert_eq!(field(&address, "response_type"), "code");
+    assert_eq!(field(&address, "client_id"), CLIENT);
     assert_eq!(field(&address, "scope"), "openid email");
     assert_eq!(field(&address, "code_challenge_method"), "S256");
     assert!(field(&address, "redirect_uri").ends_with("/settings/sign-in/oidc/callback"));
@@ -110,7 +45,7 @@ fn honest_issuer_signs_in_with_code_challenge_state_and_nonce() {
     let attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
     assert!(page.header("set-cookie").unwrap().ends_with(attributes));
     browser.set_cookie(cookie_of(&page));
-    assert!(browser.open("/settings").is(200).text.contains(EMAIL));
+    browser.see("/settings", &[EMAIL]);
     assert_eq!(sign_ins(&register), 1);
 
     let requests = issuer.requests();
@@ -118,16 +53,11 @@ fn honest_issuer_signs_in_with_code_challenge_state_and_nonce() {
         .iter()
         .map(|request| request.split(' ').nth(1).unwrap())
         .collect();
-    assert_eq!(
-        paths,
-        ["/.well-known/openid-configuration", "/keys", "/token"]
-    );
+    let metadata = "/.well-known/openid-configuration";
+    assert_eq!(paths, [metadata, "/keys", "/token", "/me"]);
     let token = &requests[2];
     let (head, body) = token.rsplit_once('\n').unwrap();
-    assert!(
-        head.to_ascii_lowercase().contains("authorization: basic "),
-        "{head}"
-    );
+    head.to_ascii_lowercase().shows(&["authorization: basic "]);
     let sent = format!("?{body}");
     assert_eq!(
         (field(&sent, "code"), field(&sent, "grant_type")),
@@ -145,9 +75,7 @@ fn honest_issuer_signs_in_with_code_challenge_state_and_nonce() {
 
 #[test]
 fn no_id_token_but_a_valid_one_signs_in() {
-    let issuer = FakeIssuer::start();
-    let register = trusting(&issuer.name());
-    link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+    let (issuer, register) = invited();
     let browser = Browser::new(&register);
     for fault in Fault::OF_TOKEN {
         issuer.set(fault);
@@ -161,19 +89,12 @@ fn no_id_token_but_a_valid_one_signs_in() {
 fn invalid_token_response_is_rejected_and_redirects_not_followed() {
     for fault in Fault::OF_TOKEN_REPLY {
         // Another one each time: what it says of itself is kept for an hour.
-        let issuer = FakeIssuer::start();
-        let register = trusting(&issuer.name());
-        link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+        let (issuer, register) = invited();
         let browser = Browser::new(&register);
         issuer.set(fault);
         refused(&register, go(&browser, &issuer), 503, &format!("{fault:?}"));
-        assert!(
-            issuer
-                .requests()
-                .iter()
-                .all(|request| !request.contains("/elsewhere")),
-            "{fault:?}"
-        );
+        let requests = issuer.requests().concat();
+        assert!(!requests.contains("/elsewhere"), "{fault:?}");
     }
 }
 
@@ -185,20 +106,11 @@ fn issuer_with_invalid_metadata_is_not_used_and_is_retried() {
     for fault in Fault::OF_METADATA {
         issuer.set(fault);
         let page = press(&browser);
-        assert!(
-            page.text.contains("Sign-in is not available"),
-            "{fault:?}: {}",
-            page.text
-        );
+        page.shows(&["Sign-in is not available"]);
         assert!(page.header("retry-after").is_some() && page.header("refresh").is_none());
         refused(&register, page, 503, &format!("{fault:?}"));
-        assert!(
-            issuer
-                .requests()
-                .iter()
-                .all(|request| !request.contains("/elsewhere")),
-            "{fault:?}"
-        );
+        let requests = issuer.requests().concat();
+        assert!(!requests.contains("/elsewhere"), "{fault:?}");
     }
     issuer.set(Fault::Nothing);
     begin(&browser);
@@ -206,9 +118,7 @@ fn issuer_with_invalid_metadata_is_not_used_and_is_retried() {
 
 #[test]
 fn unknown_key_is_fetched_once_a_minute_and_everything_hourly() {
-    let issuer = FakeIssuer::start();
-    let register = trusting(&issuer.name());
-    link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+    let (issuer, register) = invited();
     let browser = Browser::new(&register);
     let fetched = || {
         issuer
@@ -251,9 +161,7 @@ fn unavailable_issuer_does_not_affect_other_pages() {
 
 #[test]
 fn an_issuer_that_is_slow_is_not_waited_for() {
-    let issuer = FakeIssuer::start();
-    let register = trusting(&issuer.name());
-    link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+    let (issuer, register) = invited();
     let reader = Browser::new(&register);
     issuer.set(Fault::Slow);
     let begin_another = || {
@@ -298,51 +206,34 @@ fn an_issuer_that_is_slow_is_not_waited_for() {
 
 #[test]
 fn answer_works_once_within_ten_minutes_with_browser_and_state() {
-    let issuer = FakeIssuer::start();
-    let register = trusting(&issuer.name());
-    link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+    let (issuer, register) = invited();
     let (browser, other) = (Browser::new(&register), Browser::new(&register));
     let address = begin(&browser);
     let (state, of_other) = (field(&address, "state"), field(&begin(&other), "state"));
     issuer.set_nonce(field(&address, "nonce"));
     let code = ("code", "code");
+    let rejected = |browser: &Browser<'_>, fields: &[(&str, &str)]| {
+        let what = format!("{fields:?} {:?}", browser.cookie());
+        refused(&register, come_back(browser, fields), 403, &what);
+    };
     // An attacker's answer in another user's browser would sign that user in as the attacker, or
     // the reverse.
-    refused(
-        &register,
-        come_back(&other, &[("state", &state), code]),
-        403,
-        "of another browser",
-    );
-    refused(
-        &register,
-        come_back(&browser, &[("state", &of_other), code]),
-        403,
-        "the state of another browser",
-    );
-    for (fields, what) in [
-        (vec![("state", "unknown"), code], "unknown state"),
-        (vec![("state", ""), code], "empty state"),
-        (vec![code], "no state"),
-        (vec![], "nothing"),
-    ] {
-        refused(&register, come_back(&browser, &fields), 403, what);
+    rejected(&other, &[("state", &state), code]);
+    for state in [&of_other, "unknown", ""] {
+        rejected(&browser, &[("state", state), code]);
     }
+    rejected(&browser, &[code]);
+    rejected(&browser, &[]);
     let cookie = browser.cookie();
     for planted in [
         None,
         Some("__Host-register-sign-in=x".to_owned()),
         cookie.as_ref().map(|text| text.replace("__Host-", "")),
     ] {
-        browser.set_cookie(planted.clone());
-        refused(
-            &register,
-            come_back(&browser, &[("state", &state), code]),
-            403,
-            &format!("the cookie {planted:?}"),
-        );
+        browser.set_cookie(planted);
+        rejected(&browser, &[("state", &state), code]);
     }
-    browser.set_cookie(cookie.clone());
+    browser.set_cookie(cookie);
     // A HEAD uses nothing up.
     let path = format!(
         "/settings/sign-in/oidc/callback?{}",
@@ -359,51 +250,49 @@ fn answer_works_once_within_ten_minutes_with_browser_and_state() {
 
 #[test]
 fn late_declined_or_another_issuers_answer_is_rejected() {
-    let issuer = FakeIssuer::start();
-    let register = trusting(&issuer.name());
-    link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+    let (issuer, register) = invited();
     let browser = Browser::new(&register);
-    for (more, what) in [
-        (vec![("error", "access_denied")], "declined"),
-        (
-            vec![("code", "code"), ("error", "access_denied")],
-            "declined with a code",
-        ),
-        (vec![("code", "")], "without a code"),
-        (
-            vec![("code", "code"), ("iss", "http://127.0.0.1:1")],
-            "of another issuer",
-        ),
+    let begin = || {
+        let address = begin(&browser);
+        issuer.set_nonce(field(&address, "nonce"));
+        field(&address, "state")
+    };
+    let rejected = |state: &str, query: &str| {
+        let path = format!("/settings/sign-in/oidc/callback?state={state}&{query}");
+        refused(&register, browser.open(&path), 403, query);
+    };
+    for query in [
+        "error=access_denied",
+        "code=code&error=access_denied",
+        "code=",
+        "code=code&iss=http://127.0.0.1:1",
+    ] {
+        let state = begin();
+        rejected(&state, query);
+        // It was the only one.
+        rejected(&state, "code=code");
+    }
+    let state = begin();
+    register.clock.set("2026-10-05T09:10:00Z");
+    rejected(&state, "code=code");
+}
+
+#[test]
+fn issuer_that_names_itself_does_so_always() {
+    let (issuer, register) = invited();
+    issuer.set(Fault::NamesItself);
+    let browser = Browser::new(&register);
+    for (name, status) in [
+        ("", 403),
+        ("http://127.0.0.1:1", 403),
+        (&issuer.name(), 303),
     ] {
         let address = begin(&browser);
         issuer.set_nonce(field(&address, "nonce"));
         let state = field(&address, "state");
-        refused(
-            &register,
-            come_back(&browser, &[vec![("state", state.as_str())], more].concat()),
-            403,
-            what,
-        );
-        // It was the only one.
-        refused(
-            &register,
-            come_back(&browser, &[("state", &state), ("code", "code")]),
-            403,
-            what,
-        );
+        let answer = [("state", state.as_str()), ("code", "code"), ("iss", name)];
+        come_back(&browser, &answer).is(status);
     }
-    let address = begin(&browser);
-    issuer.set_nonce(field(&address, "nonce"));
-    register.clock.set("2026-10-05T09:10:00Z");
-    refused(
-        &register,
-        come_back(
-            &browser,
-            &[("state", &field(&address, "state")), ("code", "code")],
-        ),
-        403,
-        "late",
-    );
 }
 
 #[test]
@@ -421,8 +310,8 @@ fn issuer_signs_in_only_users_of_the_listener() {
         ),
     ] {
         let issuer = FakeIssuer::start();
-        let register = trusting_with_pages_for(&issuer.name(), audience);
-        link(&register.store(), other.0, EMAIL, other.1);
+        let register = trusting_with(&issuer.name(), Some(SECRET), audience);
+        link(&register, other.0, EMAIL, other.1);
         let browser = Browser::new(&register);
         refused(
             &register,
@@ -430,7 +319,7 @@ fn issuer_signs_in_only_users_of_the_listener() {
             403,
             "who belongs elsewhere",
         );
-        link(&register.store(), own.0, EMAIL, own.1);
+        link(&register, own.0, EMAIL, own.1);
         go(&browser, &issuer).is(303);
         assert_eq!(sign_ins(&register), 1);
     }
@@ -444,32 +333,17 @@ fn another_site_can_neither_begin_nor_choose() {
         "/settings/sign-in/oidc",
         "/settings/sign-in/oidc/organisation",
     ] {
-        for (name, value) in [
-            ("Sec-Fetch-Site", "cross-site"),
-            ("Origin", "https://evil.example"),
+        for (name, value, status) in [
+            ("Sec-Fetch-Site", "cross-site", 403),
+            ("Origin", "https://evil.example", 403),
+            // If the browser hides where the form was, the content of the form decides.
+            ("Origin", "null", 403),
+            ("Content-Type", "text/plain", 415),
         ] {
-            let request = register
-                .request("POST", path)
-                .bytes("a=b")
-                .header("Content-Type", super::browser::FORM);
-            refused(&register, request.header(name, value).page(), 403, path);
+            let request = register.request("POST", path).bytes("form_token=x");
+            let request = request.header("Content-Type", FORM).header(name, value);
+            refused(&register, request.page(), status, path);
         }
-        // Of a browser that says nothing of where the form was, what the form holds tells it.
-        let request = register
-            .request("POST", path)
-            .bytes("form_token=x")
-            .header("Content-Type", super::browser::FORM);
-        refused(
-            &register,
-            request.header("Origin", "null").page(),
-            403,
-            path,
-        );
-        let request = register
-            .request("POST", path)
-            .bytes("a=b")
-            .header("Content-Type", "text/plain");
-        refused(&register, request.page(), 415, path);
     }
     assert!(issuer.requests().is_empty());
     // It is no secret where the way begins, but a GET does not begin it.
@@ -489,7 +363,7 @@ fn planted_session_ends_when_the_issuer_signs_in() {
         "attacker@example.com",
         UserRole::Viewer,
     );
-    link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+    link(&register, Some(UKPRN), EMAIL, UserRole::Admin);
     let victim = Browser::new(&register);
     let address = begin(&victim);
     issuer.set_nonce(field(&address, "nonce"));
@@ -526,13 +400,10 @@ fn whoever_begins_often_is_limited_by_address() {
 fn without_an_issuer_there_is_no_such_way() {
     let register = Register::start();
     let browser = Browser::new(&register);
-    assert!(
-        !browser
-            .open("/settings/sign-in")
-            .is(200)
-            .text
-            .contains("/settings/sign-in/oidc")
-    );
+    browser
+        .open("/settings/sign-in")
+        .is(200)
+        .lacks(&["/settings/sign-in/oidc"]);
     // There is no form for it either.
     browser.send_form("/settings/sign-in/oidc", &[]).is(403);
     come_back(&browser, &[("state", "x"), ("code", "code")]).is(404);

@@ -10,10 +10,11 @@ use versions::SERVED;
 
 use super::browser::{Browser, link, text_after};
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Page, Register, Setup};
+use crate::api::support::{Page, Register, Setup, TextChecks as _};
 
+/// Checks that a page loads nothing but the assets of the register.
 #[track_caller]
-pub(super) fn keeps_to_itself(page: &Page) {
+pub(crate) fn loads_nothing_foreign(page: &Page) {
     assert_eq!(
         page.header("content-security-policy"),
         Some(
@@ -22,84 +23,108 @@ pub(super) fn keeps_to_itself(page: &Page) {
     );
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
-        ("cache-control", "no-store"),
         ("referrer-policy", "no-referrer"),
         ("x-content-type-options", "nosniff"),
     ] {
         assert_eq!(page.header(name), Some(value));
     }
-    assert_eq!(page.header("content-encoding"), None);
-    for foreign in ["<style", "style=", "onclick"] {
-        assert!(!page.text.contains(foreign), "{foreign} in {}", page.text);
-    }
+    page.lacks(&["<style", "style=", "onclick"]);
     assert_eq!(page.text.matches("<script").count(), 1);
     assert_eq!(page.text.matches("src=").count(), 1);
-    assert!(page.text.contains("<script src=\"/docs/assets/"));
+    page.shows(&["<script src=\"/docs/assets/"]);
     assert_eq!(page.text.matches("<h1").count(), 1, "{}", page.text);
 }
 
+pub(super) const SCRIPT: &str = "<script>alert(1)</script>\"'><img onerror=alert(1)>";
+
+/// Checks that pages show the script as text, and have headers against others.
+#[track_caller]
+pub(super) fn are_safe(pages: &[Page]) {
+    let mut planted = 0;
+    for page in pages {
+        loads_nothing_foreign(page);
+        assert_eq!(page.header("cache-control"), Some("no-store"));
+        assert_eq!(page.header("content-encoding"), None);
+        page.lacks(&["<img", "\"'>"]);
+        planted += page.text.matches("&#60;script&#62;").count();
+    }
+    assert!(planted > 15, "{planted}");
+}
+
 #[test]
-fn settings_pages_have_security_headers_and_are_not_compressed() {
+fn settings_pages_are_safe_with_planted_scripts() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::signed_in(
+        &register,
+        Some(UKPRN),
+        "a'&`{}@example.com",
+        UserRole::Admin,
+    );
     // A chart, and a list.
     register.api(SERVED[0]).get("/trainees/unknown").is(404);
     register.write_record();
-    let secret = link(
-        &register.store(),
-        Some(UKPRN),
-        "b@example.com",
-        UserRole::Viewer,
-    );
-    let link = format!("/settings/sign-in/{secret}");
-    let paths = [
-        "/settings",
-        "/settings/sign-in",
-        &link,
-        "/settings/tokens",
-        "/settings/tokens/1/rotate",
-        "/settings/tokens/1/revoke",
-        "/settings/requests",
-        "/settings/requests/search?outcome=refused",
-        "/settings/usage",
-        "/settings/readiness",
-        "/settings/people",
-        "/settings/people/1",
-        "/settings/activity",
-    ];
-    for path in paths {
-        keeps_to_itself(
-            &admin
-                .request("GET", path)
-                .header("Accept-Encoding", "gzip")
-                .page()
-                .is(200),
-        );
+    register.operate(|session| {
+        session.rename_provider(UKPRN, SCRIPT)?;
+        session.change_role(Actor::operator(SCRIPT), 1, UserRole::Viewer)?;
+        session
+            .change_role(Actor::operator(SCRIPT), 1, UserRole::Admin)
+            .map(drop)
+    });
+    let mut pages = Vec::new();
+    let invited = [("email", "b@example.com"), ("role", "viewer")];
+    for (path, fields, status) in [
+        ("/settings/tokens", &[("name", SCRIPT)][..], 200),
+        (
+            "/settings/tokens",
+            &[("name", SCRIPT), ("expires", SCRIPT)],
+            422,
+        ),
+        ("/settings/tokens/1/rotate", &[("overlap", SCRIPT)], 422),
+        (
+            "/settings/people",
+            &[("email", SCRIPT), ("role", SCRIPT)],
+            422,
+        ),
+        ("/settings/people", &[], 422),
+        ("/settings/people", &invited, 200),
+    ] {
+        pages.push(admin.send(path, fields).is(status));
     }
-    keeps_to_itself(
-        &admin
-            .send("/settings/tokens", &[("name", "Records")])
-            .is(200),
-    );
-    keeps_to_itself(
-        &admin
-            .send(
-                "/settings/people",
-                &[("email", "c@example.com"), ("role", "viewer")],
-            )
-            .is(200),
-    );
-    keeps_to_itself(&admin.send("/settings/people", &[]).is(422));
-    keeps_to_itself(&admin.open("/settings/requests/search?status=x").is(422));
-    keeps_to_itself(&admin.open("/settings/nothing").is(404));
-    keeps_to_itself(&admin.open("/settings/tokens/x/revoke").is(404));
-    keeps_to_itself(&admin.send_form("/settings/tokens", &[]).is(403));
+    pages.push(admin.send_form("/settings/tokens", &[]).is(403));
+    Browser::signed_in(&register, Some(UKPRN), "gone@example.com", UserRole::Viewer);
+    register.operate(|session| session.erase_user(Actor::operator(SCRIPT), 2, SCRIPT));
+    let operator = Browser::signed_in(&register, None, "p@example.com", UserRole::Operator);
+    let secret = link(&register, Some(UKPRN), "c@example.com", UserRole::Viewer);
+    let link = format!("/settings/sign-in/{secret}");
+    for (path, status) in [
+        ("/settings", 200),
+        ("/settings/sign-in", 200),
+        (&link, 200),
+        ("/settings/tokens", 200),
+        ("/settings/tokens/2/rotate", 200),
+        ("/settings/tokens/2/revoke", 200),
+        ("/settings/tokens/x/revoke", 404),
+        ("/settings/requests", 200),
+        ("/settings/requests/search?outcome=refused", 200),
+        ("/settings/requests/search?status=x", 422),
+        ("/settings/usage", 200),
+        ("/settings/readiness", 200),
+        ("/settings/people", 200),
+        ("/settings/people/1", 200),
+        ("/settings/activity", 200),
+        ("/settings/nothing", 404),
+    ] {
+        let request = admin.request("GET", path);
+        pages.push(request.header("Accept-Encoding", "gzip").page().is(status));
+    }
+    pages.extend(["/settings", "/settings/activity"].map(|path| operator.open(path).is(200)));
+    are_safe(&pages);
 }
 
 #[test]
 fn pages_are_read_while_nothing_can_be_written() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     register.clock.set("2026-10-05T09:02:00Z");
     let store = register.store();
     let (begun, has_begun) = mpsc::channel();
@@ -122,7 +147,7 @@ fn pages_are_read_while_nothing_can_be_written() {
 #[test]
 fn a_slash_behind_the_address_leads_to_the_first_page() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     assert_eq!(
         admin.open("/settings/").is(303).header("location"),
         Some("/settings")
@@ -132,7 +157,7 @@ fn a_slash_behind_the_address_leads_to_the_first_page() {
 #[test]
 fn people_are_invited_given_another_role_and_removed() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     let invited = admin
         .send(
             "/settings/people",
@@ -145,12 +170,9 @@ fn people_are_invited_given_another_role_and_removed() {
         "\"",
     );
     assert_eq!(invited.text.matches(link).count(), 2);
-    assert!(
-        admin
-            .open("/settings/people")
-            .text
-            .contains("b@example.com (viewer), valid until 5 October 2026, 09:15 UTC")
-    );
+    admin
+        .open("/settings/people")
+        .shows(&["b@example.com (viewer), valid until 5 October 2026, 09:15 UTC"]);
     let (origin, path) = link.split_once("/settings/").unwrap();
     assert!(origin.starts_with("http://127.0.0.1:"));
     let viewer = Browser::new(&register);
@@ -159,25 +181,16 @@ fn people_are_invited_given_another_role_and_removed() {
         .sign_in(path.strip_prefix("sign-in/").unwrap())
         .is(303);
 
-    let people = viewer.open("/settings/people").is(200).text;
-    assert!(people.contains("a@example.com") && !people.contains("<select"));
-    assert!(
-        !viewer
-            .open("/settings/tokens")
-            .is(200)
-            .text
-            .contains("Create token")
-    );
+    let people = viewer.see("/settings/people", &["a@example.com"]).text;
+    people.lacks(&["<select"]);
+    viewer
+        .open("/settings/tokens")
+        .is(200)
+        .lacks(&["Create token"]);
     admin
         .send("/settings/people/2/role", &[("role", "admin")])
         .is(303);
-    assert!(
-        viewer
-            .open("/settings/tokens")
-            .is(200)
-            .text
-            .contains("Create token")
-    );
+    viewer.see("/settings/tokens", &["Create token"]);
 
     // The last admin stays.
     viewer.send("/settings/people/1/remove", &[]).is(303);
@@ -186,7 +199,7 @@ fn people_are_invited_given_another_role_and_removed() {
         let page = viewer
             .send(&format!("/settings/people/2/{path}"), &fields)
             .is(422);
-        assert!(page.text.contains("the only admin"), "{}", page.text);
+        page.shows(&["the only admin"]);
     }
     // Who removes their own access is signed out.
     let other = Browser::signed_in(&register, Some(UKPRN), "c@example.com", UserRole::Admin);
@@ -198,34 +211,24 @@ fn people_are_invited_given_another_role_and_removed() {
 #[test]
 fn who_has_access_is_invited_by_a_command_alone() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     let page = admin
         .send(
             "/settings/people",
             &[("email", "A@example.com"), ("role", "viewer")],
         )
         .is(422);
-    assert!(page.text.contains("already has access"));
-    let secret = link(
-        &register.store(),
-        Some(UKPRN),
-        "a@example.com",
-        UserRole::Viewer,
-    );
+    page.shows(&["already has access"]);
+    let secret = link(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
     let again = Browser::new(&register);
     again.sign_in(&secret).is(303);
-    assert!(
-        again
-            .open("/settings")
-            .text
-            .contains("a@example.com (admin)")
-    );
+    again.see("/settings", &["a@example.com (admin)"]);
 }
 
 #[test]
 fn whether_somebody_has_access_elsewhere_is_not_to_be_seen() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     Browser::signed_in(
         &register,
         Some(OTHER_UKPRN),
@@ -234,7 +237,7 @@ fn whether_somebody_has_access_elsewhere_is_not_to_be_seen() {
     );
     let shown = |email: &str| {
         let page = admin
-            .send("/settings/people", &[("email", email), ("role", "viewer")])
+            .send("/settings/people", &[("email", email), ("role", "editor")])
             .is(200)
             .text;
         let link = text_after(&page, "autocomplete=\"off\" value=\"", "\"").to_owned();
@@ -246,24 +249,19 @@ fn whether_somebody_has_access_elsewhere_is_not_to_be_seen() {
 #[test]
 fn an_operator_sees_all_organisations_and_no_page_of_one() {
     let register = Register::start();
-    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
-    Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let operator = Browser::operator(&register);
+    Browser::admin(&register);
     register.operate(|session| session.close_provider(OTHER_UKPRN).map(drop));
     let page = operator.open("/settings").is(200).text;
-    for words in [
+    page.shows(&[
         UKPRN,
         "Ashdown University",
         OTHER_UKPRN,
         "Brackwater College",
         "closed",
         "open",
-    ] {
-        assert!(page.contains(words), "{words} in {page}");
-    }
-    assert!(
-        page.contains("<td data-name=\"Active tokens\">1</td><td data-name=\"Users\">1</td>"),
-        "{page}"
-    );
+        "<td data-name=\"Active tokens\">1</td><td data-name=\"Users\">1</td>",
+    ]);
     for path in [
         "/settings/tokens",
         "/settings/requests",
@@ -273,13 +271,13 @@ fn an_operator_sees_all_organisations_and_no_page_of_one() {
         operator.open(path).is(404);
     }
     let log = operator.open("/settings/activity").is(200).text;
-    assert!(log.contains("the service") && log.contains(UKPRN) && log.contains("o@example.com"));
+    log.shows(&["the service", UKPRN, "o@example.com"]);
 }
 
 #[test]
 fn a_long_activity_log_has_pages() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     register.operate(|session| {
         for number in 0..120 {
             let role = if number % 2 == 0 {

@@ -7,7 +7,7 @@ use storage::accounts::users::{ActivityFilter, ActivityKind, UserRole};
 use versions::SERVED;
 
 use super::browser::{Browser, FORM, encode};
-use crate::api::support::{Page, Register};
+use crate::api::support::{Page, Register, TextChecks as _};
 use crate::api::transitions::trainee_lifecycle::ready;
 
 const PATH: &str = "/settings/registry/file";
@@ -62,7 +62,7 @@ fn beside_a_file(register: &Register, operator: &Browser<'_>, act: impl FnOnce(&
 #[test]
 fn one_file_runs_at_a_time_while_other_pages_work() {
     let register = Register::start();
-    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let operator = Browser::operator(&register);
     let report = beside_a_file(&register, &operator, |token| {
         let fields = [
             ("form_token", token),
@@ -70,67 +70,47 @@ fn one_file_runs_at_a_time_while_other_pages_work() {
             ("rows", "trainee_id\nnobody"),
         ];
         let refused = operator.send_form(PATH, &fields).is(503);
-        assert!(
-            refused.text.contains("Nothing was changed"),
-            "{}",
-            refused.text
-        );
+        refused.shows(&["Nothing was changed"]);
         operator.open("/settings/registry").is(200);
     });
-    assert!(report.is(200).text.contains("<dt>Refused</dt><dd>999</dd>"));
+    report.is(200).shows(&["<dt>Refused</dt><dd>999</dd>"]);
     // Its turn has come.
     operator
         .send(PATH, &[("action", "award"), ("rows", "trainee_id\nnobody")])
         .is(200);
-    assert!(
-        operator
-            .open("/settings/imports/2")
-            .is(200)
-            .text
-            .contains("registry award")
-    );
+    operator.see("/settings/imports/2", &["registry award"]);
     operator.open("/settings/imports/3").is(404);
 }
 
 #[test]
 fn signed_out_operators_file_stops_and_reports_the_line() {
     let register = Register::start();
-    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let operator = Browser::operator(&register);
     let report = beside_a_file(&register, &operator, |token| {
         operator
             .send_form("/settings/sign-out", &[("form_token", token)])
             .is(303);
     });
     let report = report.is(200).text;
-    assert!(
-        report.contains("You were signed out before line") && !report.contains("may have been"),
-        "{report}"
-    );
-    assert!(
-        report.contains("<dt>Done</dt><dd>1</dd>") && !report.contains("<dd>999</dd>"),
-        "{report}"
-    );
+    report.shows(&["You were signed out before line"]);
+    report.lacks(&["may have been"]);
+    report.shows(&["<dt>Done</dt><dd>1</dd>"]);
+    report.lacks(&["<dd>999</dd>"]);
     let again = Browser::signed_in(&register, None, "p@example.com", UserRole::Operator);
-    let import = again.open("/settings/imports/1").is(200).text;
-    assert!(import.contains("<dt>Stopped</dt><dd>at line "), "{import}");
+    again.see("/settings/imports/1", &["<dt>Stopped</dt><dd>at line "]);
 }
 
 #[test]
 fn file_stops_between_rows_on_shutdown_with_its_report_kept() {
     let register = Register::start();
-    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let operator = Browser::operator(&register);
     let report = beside_a_file(&register, &operator, |_| register.long_jobs().stop());
     let report = report.is(200).text;
-    assert!(
-        report.contains("The server stopped before line ") && !report.contains("may have been"),
-        "{report}"
-    );
-    assert!(
-        report.contains("<dt>Done</dt><dd>1</dd>") && !report.contains("<dd>999</dd>"),
-        "{report}"
-    );
-    let import = operator.open("/settings/imports/1").is(200).text;
-    assert!(import.contains("<dt>Stopped</dt><dd>at line "), "{import}");
+    report.shows(&["The server stopped before line "]);
+    report.lacks(&["may have been"]);
+    report.shows(&["<dt>Done</dt><dd>1</dd>"]);
+    report.lacks(&["<dd>999</dd>"]);
+    operator.see("/settings/imports/1", &["<dt>Stopped</dt><dd>at line "]);
     operator
         .send(PATH, &[("action", "award"), ("rows", "trainee_id\nnobody")])
         .is(503);
@@ -139,7 +119,7 @@ fn file_stops_between_rows_on_shutdown_with_its_report_kept() {
 #[test]
 fn records_are_discarded_only_after_a_confirmation() {
     let register = Register::start();
-    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let operator = Browser::operator(&register);
     let (one, other) = (
         ready(&register.api(SERVED[0]), "1999-04-12"),
         ready(&register.api(SERVED[0]), "1999-04-13"),
@@ -157,31 +137,22 @@ fn records_are_discarded_only_after_a_confirmation() {
         .send("/settings/registry/trainee", &single)
         .is(200)
         .text;
-    assert!(
-        asked.contains(&format!(
-            "<h1>Discard the record of trainee {}?</h1>",
-            one.id()
-        )),
-        "{asked}"
-    );
+    asked.shows(&[&format!(
+        "<h1>Discard the record of trainee {}?</h1>",
+        one.id()
+    )]);
     assert!(is_there(one.id()));
     let done = [&single[..], &[("confirmed", "yes")]].concat();
-    assert!(
-        operator
-            .send("/settings/registry/trainee", &done)
-            .is(200)
-            .text
-            .contains("discarded")
-    );
+    operator
+        .send("/settings/registry/trainee", &done)
+        .is(200)
+        .shows(&["discarded"]);
     assert!(!is_there(one.id()));
 
     let rows = format!("trainee_id\r\n{}\r\n", other.id());
     let many = [("action", "discard"), ("rows", rows.as_str())];
     let asked = operator.send(PATH, &many).is(200).text;
-    assert!(
-        asked.contains(&format!("name=\"rows\" value=\"{rows}\"")),
-        "{asked}"
-    );
+    asked.shows(&[&format!("name=\"rows\" value=\"{rows}\"")]);
     assert!(is_there(other.id()));
     operator
         .send(PATH, &[&many[..], &[("confirmed", "yes")]].concat())
@@ -192,17 +163,17 @@ fn records_are_discarded_only_after_a_confirmation() {
 #[test]
 fn blank_lines_above_the_header_row_count() {
     let register = Register::start();
-    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let operator = Browser::operator(&register);
     let rows = "\r\n\r\ntrainee_id\r\nnobody\r\n";
     let report = operator
         .send(PATH, &[("action", "award"), ("rows", rows)])
         .is(200)
         .text;
-    assert!(report.contains("data-name=\"Line\">4<"), "{report}");
+    report.shows(&["data-name=\"Line\">4<"]);
     // What was typed stays as it was.
     let form = operator
         .send(PATH, &[("action", ""), ("rows", rows)])
         .is(422)
         .text;
-    assert!(form.contains(&format!("\n{rows}</textarea>")), "{form}");
+    form.shows(&[&format!("\n{rows}</textarea>")]);
 }

@@ -1,42 +1,27 @@
 //! The pages of usage and of readiness, and the file.
 
 use domain::{Trainee, TraineeField as F};
-use storage::accounts::users::UserRole;
 use versions::SERVED;
 
 use super::browser::{Browser, text_after};
-use super::requests::links_lead_somewhere;
+use super::requests::{links_lead_somewhere, oldest_and_newest};
 use crate::api::support::bodies::input;
-use crate::api::support::register::UKPRN;
-use crate::api::support::{Register, Setup};
+use crate::api::support::{Register, Setup, TextChecks as _};
 
 /// A field that the oldest version and the newest one call differently.
 const RENAMED: F = F::course_subject_1;
 
-fn viewer(register: &Register) -> Browser<'_> {
-    Browser::signed_in(register, Some(UKPRN), "v@example.com", UserRole::Viewer)
-}
-
 #[test]
 fn usage_is_shown_as_chart_text_table_and_file() {
     let register = Register::start();
-    let viewer = viewer(&register);
-    assert!(
-        viewer
-            .open("/settings/usage")
-            .is(200)
-            .text
-            .contains("There are no requests yet")
-    );
+    let viewer = Browser::viewer(&register);
+    viewer.see("/settings/usage", &["There are no requests yet"]);
     assert_eq!(
         viewer.open("/settings/usage.csv").is(200).text,
         "month,version,endpoint,requests\n"
     );
 
-    let (oldest, newest) = (
-        register.api(SERVED[0]),
-        register.api(SERVED.last().unwrap()),
-    );
+    let (oldest, newest) = oldest_and_newest(&register);
     register.clock.set("2026-09-05T09:00:00Z");
     oldest.get("/info").is(200);
     register.clock.set("2026-10-05T09:00:00Z");
@@ -49,14 +34,8 @@ fn usage_is_shown_as_chart_text_table_and_file() {
     let page = viewer.open("/settings/usage").is(200).text;
     let chart = text_after(&page, "<svg", "</svg>");
     let description = format!("2026-09: {first} 1. 2026-10: {first} 1, {last} 2.");
-    assert!(
-        chart.contains("role=\"img\"") && chart.contains(&description),
-        "{chart}"
-    );
-    assert!(
-        !chart.contains("style") && !chart.contains("<script"),
-        "{chart}"
-    );
+    chart.shows(&["role=\"img\"", &description]);
+    chart.lacks(&["style", "<script"]);
     let rows = [
         ["2026-09", &first.to_string(), "GET /info", "1"],
         ["2026-10", &first.to_string(), "GET /info", "1"],
@@ -70,10 +49,10 @@ fn usage_is_shown_as_chart_text_table_and_file() {
         )
     };
     for row in rows {
-        assert!(page.contains(&cells(row)), "{row:?} in {page}");
+        page.shows(&[&cells(row)]);
     }
     assert_eq!(page.matches("data-name=\"Month\"").count(), rows.len());
-    assert!(page.contains("href=\"/settings/usage.csv\""));
+    page.shows(&["href=\"/settings/usage.csv\""]);
 
     let file = viewer.open("/settings/usage.csv").is(200);
     let lines: Vec<String> = rows.iter().map(|row| row.join(",")).collect();
@@ -98,28 +77,16 @@ fn readiness_links_blocked_writes_to_their_explanation() {
         shadow_share: 100,
         ..Setup::default()
     });
-    let viewer = viewer(&register);
-    let (oldest, newest) = (
-        register.api(SERVED[0]),
-        register.api(SERVED.last().unwrap()),
-    );
+    let viewer = Browser::viewer(&register);
+    let (oldest, newest) = oldest_and_newest(&register);
     newest.get("/info").is(200);
     register.write_record();
-    assert!(
-        viewer
-            .open("/settings/readiness")
-            .is(200)
-            .text
-            .contains("do not need to change anything")
-    );
+    viewer.see("/settings/readiness", &["do not need to change anything"]);
 
     oldest.get("/info").is(200);
     register.write_record();
     let page = viewer.open("/settings/readiness").is(200).text;
-    assert!(
-        page.contains("No writes have been checked yet") && page.contains("You sent one request"),
-        "{page}"
-    );
+    page.shows(&["No writes have been checked yet", "You sent one request"]);
 
     // One that the newest version accepts, and one with a date that it refuses.
     oldest.create(oldest.example());
@@ -132,20 +99,15 @@ fn readiness_links_blocked_writes_to_their_explanation() {
     register.write_record();
     let page = viewer.open("/settings/readiness").is(200).text;
     let label = SERVED.last().unwrap().label;
-    assert!(
-        page.contains(&format!("{label} would accept 50 % of your recent writes")),
-        "{page}"
-    );
-    assert!(
-        page.contains("1 of 2 checked writes") && page.contains("Fewer than 50 writes are too few"),
-        "{page}"
-    );
-    assert!(
-        page.contains("Problems in") && page.contains("data-name=\"Problem\""),
-        "{page}"
-    );
+    page.shows(&[
+        &format!("{label} would accept 50 % of your recent writes"),
+        "1 of 2 checked writes",
+        "Fewer than 50 writes are too few",
+        "Problems in",
+        "data-name=\"Problem\"",
+    ]);
     assert!(links_lead_somewhere(&viewer, &page) >= 2);
-    assert!(!page.contains("2036-07-31"), "{page}");
+    page.lacks(&["2036-07-31"]);
     // What was sent has other names there.
     let renamed = text_after(&page, "Renamed fields in", "</table>");
     let (before, after) = (
@@ -153,13 +115,11 @@ fn readiness_links_blocked_writes_to_their_explanation() {
         input::<Trainee>(SERVED.last().unwrap(), RENAMED),
     );
     assert_ne!(before, after);
-    for words in [
-        format!("<code>{before}</code>"),
-        format!("<code>{after}</code>"),
-        ">2</td>".to_owned(),
-    ] {
-        assert!(renamed.contains(&words), "{words} in {renamed}");
-    }
+    renamed.shows(&[
+        &format!("<code>{before}</code>"),
+        &format!("<code>{after}</code>"),
+        ">2</td>",
+    ]);
 }
 
 #[test]
@@ -184,7 +144,10 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
     oldest.create(oldest.example());
     assert_eq!(oldest.send("POST", "/trainees", late("Third")).status, 201);
     register.write_record();
-    let page = viewer(&register).open("/settings/readiness").is(200).text;
+    let page = Browser::viewer(&register)
+        .open("/settings/readiness")
+        .is(200)
+        .text;
     let row = |monday: &str, checked: u8, accepted: u8, percent: u8| {
         format!(
             "<th scope=\"row\" data-name=\"Week starting\">{monday}</th><td data-name=\"Writes checked\">{checked}</td>\
@@ -206,44 +169,33 @@ fn pages_say_when_nothing_is_logged_or_tried() {
         "has switched off write checks",
     ];
     let shown = |register: &Register| {
-        let viewer = viewer(register);
+        let viewer = Browser::viewer(register);
         let pages = ["/settings/requests", "/settings/readiness"]
             .map(|path| viewer.open(path).is(200).text);
         [pages[0].contains(words[0]), pages[1].contains(words[1])]
     };
-    assert_eq!(
-        shown(&Register::with_setup(Setup {
-            shadow_share: 10,
+    for (shadow_share, records_requests) in [(10, true), (0, false)] {
+        let register = Register::with_setup(Setup {
+            shadow_share,
+            records_requests,
             ..Setup::default()
-        })),
-        [false, false]
-    );
-    assert_eq!(
-        shown(&Register::with_setup(Setup {
-            shadow_share: 0,
-            records_requests: false,
-            ..Setup::default()
-        })),
-        [true, true]
-    );
+        });
+        assert_eq!(shown(&register), [!records_requests; 2]);
+    }
 }
 
 #[test]
 fn readiness_names_what_belongs_to_other_versions() {
     let register = Register::start();
-    let (oldest, newest) = (
-        register.api(SERVED[0]),
-        register.api(SERVED.last().unwrap()),
-    );
+    let (oldest, newest) = oldest_and_newest(&register);
     // The body of the newest version, with names that the oldest does not have.
     oldest.send("POST", "/trainees", newest.example());
     register.write_record();
-    let viewer = viewer(&register);
+    let viewer = Browser::viewer(&register);
     let page = viewer.open("/settings/readiness").is(200).text;
-    assert!(
-        page.contains("Field names from other versions in requests"),
-        "{page}"
-    );
-    assert!(page.contains("data-name=\"Field name\""), "{page}");
+    page.shows(&[
+        "Field names from other versions in requests",
+        "data-name=\"Field name\"",
+    ]);
     assert!(links_lead_somewhere(&viewer, &page) >= 2);
 }

@@ -12,7 +12,7 @@ use versions::SERVED;
 use super::browser::{Browser, encode, text_after};
 use crate::api::support::bodies::input;
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Page, Register, Setup};
+use crate::api::support::{Api, Body, Page, Register, Response, Setup, TextChecks as _};
 
 const SCRIPT: &str = "<script>alert(1)</script>\"'>";
 
@@ -20,8 +20,19 @@ fn find(browser: &Browser<'_>, fields: &[(&str, &str)]) -> Page {
     browser.open(&format!("/settings/requests/search?{}", encode(fields)))
 }
 
-fn viewer(register: &Register) -> Browser<'_> {
-    Browser::signed_in(register, Some(UKPRN), "v@example.com", UserRole::Viewer)
+/// The APIs of the oldest and of the newest version.
+pub(super) fn oldest_and_newest(register: &Register) -> (Api<'_>, Api<'_>) {
+    let newest = SERVED.last().unwrap();
+    (register.api(SERVED[0]), register.api(newest))
+}
+
+/// Sends a request with this identifier; without a body it is a GET.
+fn send(api: &Api<'_>, id: &str, path: &str, body: Option<Body>) -> Response {
+    let request = match body {
+        Some(body) => api.request("POST", path).json(body),
+        None => api.request("GET", path),
+    };
+    request.header("X-Request-Id", id).send()
 }
 
 /// Refused requests of the provider, each a second older than the one before.
@@ -101,58 +112,40 @@ pub(super) fn links_lead_somewhere(browser: &Browser<'_>, page: &str) -> usize {
 #[test]
 fn most_frequent_rejection_links_to_its_rule_and_requests() {
     let register = Register::start();
-    let viewer = viewer(&register);
+    let viewer = Browser::viewer(&register);
     let empty = viewer.open("/settings/requests/search").is(200).text;
-    assert!(
-        empty.contains("No request has been refused since 2026-09-28T09:00:00.000Z"),
-        "{empty}"
-    );
-    assert!(empty.contains("There are no requests yet"));
+    empty.shows(&[
+        "No request has been refused since 2026-09-28T09:00:00.000Z",
+        "There are no requests yet",
+    ]);
 
     let api = register.api(SERVED[0]);
     for id in ["first", "second"] {
         let body = api.example().without(F::last_name);
-        api.request("POST", "/trainees")
-            .header("X-Request-Id", id)
-            .json(body)
-            .send()
-            .is(422);
+        send(&api, id, "/trainees", Some(body)).is(422);
     }
-    api.request("GET", "/trainees/unknown")
-        .header("X-Request-Id", "third")
-        .send()
-        .is(404);
+    send(&api, "third", "/trainees/unknown", None).is(404);
     register.write_record();
     let page = viewer.open("/settings/requests/search").is(200).text;
     let most = text_after(&page, "id=\"refused\"", "</main>");
-    assert!(
-        most.contains("covers 3 refused requests since 2026-09-28"),
-        "{most}"
-    );
+    most.shows(&["covers 3 refused requests since 2026-09-28"]);
     let rows: Vec<&str> = most.split("<tr>").skip(2).collect();
     assert_eq!(rows.len(), 2, "{most}");
     let field = input::<Trainee>(SERVED[0], F::last_name);
-    for words in [
+    rows[0].shows(&[
         field,
         ">blank</a>",
         ">2<span",
         ">second</a>",
         "POST /trainees",
-    ] {
-        assert!(rows[0].contains(words), "{words} is not in {}", rows[0]);
-    }
-    for words in [">status 404</a>", ">1<span", ">third</a>"] {
-        assert!(rows[1].contains(words), "{words} is not in {}", rows[1]);
-    }
+    ]);
+    rows[1].shows(&[">status 404</a>", ">1<span", ">third</a>"]);
     assert_eq!(links_lead_somewhere(&viewer, most), 2);
     // Those that were refused alike, and the newest of them.
     let alike =
         text_after(rows[0], "data-name=\"Requests\"><a href=\"", "\"").replace("&#38;", "&");
-    let found = viewer.open(&alike).is(200).text;
-    assert!(
-        found.contains(">first<") && found.contains(">second<") && !found.contains(">third<"),
-        "{found}"
-    );
+    let found = viewer.see(&alike, &[">first<", ">second<"]).text;
+    found.lacks(&[">third<"]);
     let newest =
         text_after(rows[1], "data-name=\"Newest request\"><a href=\"", "\"").replace("&#38;", "&");
     assert_eq!(ids(&viewer.open(&newest).is(200)), ["third"]);
@@ -169,74 +162,46 @@ fn ids(page: &Page) -> Vec<String> {
 #[test]
 fn requests_are_found_by_each_field_of_the_form() {
     let register = Register::start();
-    let (oldest, newest) = (
-        register.api(SERVED[0]),
-        register.api(SERVED.last().unwrap()),
-    );
+    let (oldest, newest) = oldest_and_newest(&register);
     let body = oldest.example().without(F::last_name);
-    oldest
-        .request("POST", "/trainees")
-        .header("X-Request-Id", "a")
-        .json(body)
-        .send()
-        .is(422);
+    send(&oldest, "a", "/trainees", Some(body)).is(422);
     register.clock.set("2026-10-05T10:00:00Z");
-    newest
-        .request("GET", "/trainees/unknown")
-        .header("X-Request-Id", "b")
-        .send()
-        .is(404);
+    send(&newest, "b", "/trainees/unknown", None).is(404);
     register.clock.set("2026-10-05T11:00:00Z");
     let token = register.issue_token(UKPRN, Environment::Sandbox, None);
     let other = register.api_with_token(SERVED[0], token);
-    other
-        .request("POST", "/trainees")
-        .header("X-Request-Id", "c")
-        .json(other.example())
-        .send()
-        .is(201);
+    send(&other, "c", "/trainees", Some(other.example())).is(201);
     register.write_record();
-    let viewer = viewer(&register);
+    let viewer = Browser::viewer(&register);
     let number = register
         .operate(|session| session.list_tokens(Some(UKPRN)))
         .last()
         .unwrap()
         .id
         .to_string();
-    let (first, last) = (
-        SERVED[0].label.to_string(),
-        SERVED.last().unwrap().label.to_string(),
-    );
-    for (fields, expected) in [
-        (vec![], vec!["c", "b", "a"]),
-        (vec![("outcome", "accepted")], vec!["c"]),
-        (vec![("outcome", "refused")], vec!["b", "a"]),
-        (vec![("status", "404")], vec!["b"]),
-        (vec![("status", "4xx")], vec!["b", "a"]),
-        (vec![("endpoint", "POST /trainees")], vec!["c", "a"]),
-        (vec![("version", first.as_str())], vec!["c", "a"]),
-        (vec![("version", last.as_str())], vec!["b"]),
-        (vec![("token", number.as_str())], vec!["c"]),
-        (vec![("code", "blank")], vec!["a"]),
-        (vec![("from", "2026-10-05T10:00:00Z")], vec!["c", "b"]),
-        (vec![("until", "2026-10-05T10:00")], vec!["a"]),
-        (
-            vec![
-                ("from", "2026-10-05"),
-                ("until", "2026-10-06"),
-                ("status", "422"),
-            ],
-            vec!["a"],
-        ),
-        (vec![("request_id", "b")], vec!["b"]),
-        (vec![("request_id", "unknown")], vec![]),
-        (
-            vec![("after", "253402300799000-9223372036854775807")],
-            vec!["c", "b", "a"],
-        ),
+    let (first, last) = (SERVED[0].label, SERVED.last().unwrap().label);
+    for (query, expected) in [
+        ("", "c b a"),
+        ("outcome=accepted", "c"),
+        ("outcome=refused", "b a"),
+        ("status=404", "b"),
+        ("status=4xx", "b a"),
+        ("endpoint=POST /trainees", "c a"),
+        (&format!("version={first}"), "c a"),
+        (&format!("version={last}"), "b"),
+        (&format!("token={number}"), "c"),
+        ("code=blank", "a"),
+        ("from=2026-10-05T10:00:00Z", "c b"),
+        ("until=2026-10-05T10:00", "a"),
+        ("from=2026-10-05&until=2026-10-06&status=422", "a"),
+        ("request_id=b", "b"),
+        ("request_id=unknown", ""),
+        ("after=253402300799000-9223372036854775807", "c b a"),
     ] {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let fields: Vec<(&str, &str)> = pairs.collect();
         let page = find(&viewer, &fields).is(200);
-        assert_eq!(ids(&page), expected, "{fields:?}");
+        assert_eq!(ids(&page).join(" "), expected, "{query}");
         // What was typed stays, and what it is typed in is in sight.
         for (name, value) in fields.iter().filter(|(name, _)| *name != "after") {
             let stays = page.text.contains(&format!("value=\"{value}\" selected"))
@@ -264,7 +229,7 @@ fn requests_are_found_by_each_field_of_the_form() {
 #[test]
 fn wrong_filter_is_named_at_its_field_and_kept() {
     let register = Register::start();
-    let viewer = viewer(&register);
+    let viewer = Browser::viewer(&register);
     let escaped = SCRIPT
         .replace('<', "&#60;")
         .replace('>', "&#62;")
@@ -283,29 +248,17 @@ fn wrong_filter_is_named_at_its_field_and_kept() {
     ] {
         for wrong in [SCRIPT, "nothing such", "\u{0}", "%", "-1/x"] {
             let page = find(&viewer, &[(name, wrong)]).is(422).text;
-            assert!(page.contains("<title>Error: Single requests"), "{page}");
-            assert!(
-                page.contains(&format!("<li><a href=\"#{name}\">")),
-                "{name}: {page}"
-            );
-            assert!(
-                page.contains(&format!("id=\"{name}-fault\"")),
-                "{name}: {page}"
-            );
-            assert!(page.contains(&format!(
+            page.shows(&[
+                "<title>Error: Single requests",
+                &format!("<li><a href=\"#{name}\">"),
+                &format!("id=\"{name}-fault\""),
+            ]);
+            page.shows(&[&format!(
                 "aria-describedby=\"{name}-hint {name}-fault\" aria-invalid=\"true\""
-            )));
-            assert!(
-                !page.contains("id=\"requests\"") && !page.contains("<script>"),
-                "{name}: {page}"
-            );
+            )]);
+            page.lacks(&["id=\"requests\"", "<script>"]);
         }
-        assert!(
-            find(&viewer, &[(name, SCRIPT)])
-                .text
-                .contains(&format!("value=\"{escaped}\"")),
-            "{name}"
-        );
+        find(&viewer, &[(name, SCRIPT)]).shows(&[&format!("value=\"{escaped}\"")]);
     }
     // All of them at once, each in its place, next to one that is right.
     let page = find(
@@ -315,15 +268,11 @@ fn wrong_filter_is_named_at_its_field_and_kept() {
     .is(422)
     .text;
     assert_eq!(page.matches("class=\"fault\"").count(), 2, "{page}");
-    assert!(
-        page.contains("value=\"x\"")
-            && page.contains("value=\"y\"")
-            && page.contains("value=\"blank\"")
-    );
+    page.shows(&["value=\"x\"", "value=\"y\"", "value=\"blank\""]);
     let page = find(&viewer, &[("from", "2026-10-05"), ("until", "2026-10-04")])
         .is(422)
         .text;
-    assert!(page.contains("Enter a time after"), "{page}");
+    page.shows(&["Enter a time after"]);
 }
 
 #[test]
@@ -333,7 +282,7 @@ fn older_requests_are_on_further_pages_of_the_same_filter() {
         &register,
         (0..120).map(|number| format!("planted-{number}")),
     );
-    let viewer = viewer(&register);
+    let viewer = Browser::viewer(&register);
     let mut path = "/settings/requests/search?outcome=refused&status=422".to_owned();
     let mut found = Vec::new();
     for expected in [20; 6] {
@@ -345,17 +294,10 @@ fn older_requests_are_on_further_pages_of_the_same_filter() {
         }
         path = text_after(&page.text, "<a class=\"button second\" href=\"", "\"")
             .replace("&#38;", "&");
-        assert!(
-            path.contains("outcome=refused") && path.contains("status=422"),
-            "{path}"
-        );
+        path.shows(&["outcome=refused", "status=422"]);
     }
-    assert_eq!(
-        found,
-        (0..120)
-            .map(|number| format!("planted-{number}"))
-            .collect::<Vec<_>>()
-    );
+    let planted = (0..120).map(|number| format!("planted-{number}"));
+    assert_eq!(found, planted.collect::<Vec<_>>());
 }
 
 #[test]
@@ -366,20 +308,10 @@ fn no_page_shows_what_another_provider_requested() {
     });
     let other = register.other_provider(SERVED[0]);
     let body = other.example().without(F::last_name);
-    other
-        .request("POST", "/trainees")
-        .header("X-Request-Id", "of-the-other")
-        .json(body)
-        .send()
-        .is(422);
-    other
-        .request("POST", "/trainees")
-        .header("X-Request-Id", "of-the-other")
-        .json(other.example())
-        .send()
-        .is(201);
+    send(&other, "of-the-other", "/trainees", Some(body)).is(422);
+    send(&other, "of-the-other", "/trainees", Some(other.example())).is(201);
     register.write_record();
-    let own = viewer(&register);
+    let own = Browser::viewer(&register);
     let tokens = register.operate(|session| session.list_tokens(Some(OTHER_UKPRN)));
     let number = tokens[0].id.to_string();
     for path in [
@@ -389,9 +321,7 @@ fn no_page_shows_what_another_provider_requested() {
         "/settings/readiness",
     ] {
         let page = own.open(path).is(200).text;
-        for words in ["of-the-other", OTHER_UKPRN, "data-name=", "2026-10,"] {
-            assert!(!page.contains(words), "{words} is on {path}: {page}");
-        }
+        page.lacks(&["of-the-other", OTHER_UKPRN, "data-name=", "2026-10,"]);
     }
     for field in [
         ("request_id", "of-the-other"),
@@ -415,27 +345,9 @@ fn no_page_shows_what_another_provider_requested() {
         ids(&find(&theirs, &[("request_id", "of-the-other")]).is(200)).len(),
         2
     );
-    assert!(
-        theirs
-            .open("/settings/usage")
-            .is(200)
-            .text
-            .contains("data-name=")
-    );
-    assert!(
-        theirs
-            .open("/settings/usage.csv")
-            .is(200)
-            .text
-            .contains("2026-10,")
-    );
-    assert!(
-        theirs
-            .open("/settings/readiness")
-            .is(200)
-            .text
-            .contains("1 of 1 checked writes")
-    );
+    theirs.see("/settings/usage", &["data-name="]);
+    theirs.see("/settings/usage.csv", &["2026-10,"]);
+    theirs.see("/settings/readiness", &["1 of 1 checked writes"]);
 }
 
 #[test]
@@ -445,7 +357,7 @@ fn script_in_what_was_logged_is_shown_as_text() {
         &register,
         ["\"><script>alert(2)</script>".to_owned()].into_iter(),
     );
-    let page = viewer(&register)
+    let page = Browser::viewer(&register)
         .open("/settings/requests/search")
         .is(200)
         .text;
@@ -457,7 +369,5 @@ fn script_in_what_was_logged_is_shown_as_text() {
         page.matches("&#60;b&#62;&#60;script&#62;alert(1)").count() >= 2,
         "{page}"
     );
-    for raw in ["<script>", "<b>", "\"'>"] {
-        assert!(!page.contains(raw), "{raw} in {page}");
-    }
+    page.lacks(&["<script>", "<b>", "\"'>"]);
 }

@@ -3,18 +3,13 @@
 
 use domain::{Trainee, TraineeField as F};
 use serde_json::json;
-use storage::accounts::users::UserRole;
 use versions::SERVED;
 
 use super::browser::{Browser, text_after};
 use super::requests::links_lead_somewhere;
 use crate::api::support::bodies::input;
-use crate::api::support::register::{OTHER_UKPRN, TOKEN_NAME, UKPRN};
-use crate::api::support::{Api, Page, Register, every_version};
-
-fn admin(register: &Register) -> Browser<'_> {
-    Browser::signed_in(register, Some(UKPRN), "a@example.com", UserRole::Admin)
-}
+use crate::api::support::register::TOKEN_NAME;
+use crate::api::support::{Api, Page, Register, TextChecks as _, every_version};
 
 /// The addresses of the runs on the page, newest first.
 fn run_addresses(page: &Page) -> Vec<String> {
@@ -49,27 +44,22 @@ fn batch_shows_refused_records_by_key_with_sentences() {
         let register = api.register;
         send_batch(api);
         register.write_record();
-        let admin = admin(register);
+        let admin = Browser::admin(register);
         let runs = admin.open("/settings/requests").is(200);
-        assert!(
-            runs.text
-                .contains("3 records: 1 registered, 1 refused, 1 already registered"),
-            "{}",
-            runs.text
-        );
-        assert!(runs.text.contains(">5 Oct, 09:00</time>"), "{}", runs.text);
+        runs.shows(&[
+            "3 records: 1 registered, 1 refused, 1 already registered",
+            ">5 Oct, 09:00</time>",
+        ]);
         let [address] = run_addresses(&runs).try_into().unwrap();
         let run = admin.open(&address).is(200);
         let rows = text_after(&run.text, "<tbody>", "</tbody>");
         let last_name = input::<Trainee>(api.version, F::last_name);
-        for words in [
+        rows.shows(&[
             ">26-000003<",
             &format!("<code>{last_name}</code> "),
             "cannot be blank",
             "this trainee is already present",
-        ] {
-            assert!(rows.contains(words), "{words} is not in {rows}");
-        }
+        ]);
         assert_ne!(
             rows.contains(">26-000001<"),
             rows.contains(">26-000002<"),
@@ -77,10 +67,7 @@ fn batch_shows_refused_records_by_key_with_sentences() {
         );
         assert!(links_lead_somewhere(&admin, &run.text) >= 1);
         let file = admin.open(&format!("{address}/refused.csv")).is(200).text;
-        assert!(
-            file.contains(&format!("26-000003,{last_name},cannot be blank,blank,422,")),
-            "{file}"
-        );
+        file.shows(&[&format!("26-000003,{last_name},cannot be blank,blank,422,")]);
     });
 }
 
@@ -94,10 +81,9 @@ fn single_requests_are_one_run_until_a_pause() {
             .is(422);
         register.write_record();
     }
-    let runs = admin(&register).open("/settings/requests").is(200);
+    let runs = Browser::admin(&register).open("/settings/requests").is(200);
     assert_eq!(run_addresses(&runs).len(), 2, "{}", runs.text);
-    assert!(runs.text.contains("2 records: 2 refused"), "{}", runs.text);
-    assert!(runs.text.contains("1 record: 1 refused"), "{}", runs.text);
+    runs.shows(&["2 records: 2 refused", "1 record: 1 refused"]);
 }
 
 #[test]
@@ -114,15 +100,13 @@ fn refused_check_is_marked_and_counted_apart() {
         .send()
         .is(422);
     register.write_record();
-    let admin = admin(&register);
+    let admin = Browser::admin(&register);
     let runs = admin.open("/settings/requests").is(200);
-    for words in [
+    runs.shows(&[
         "2 records: 1 refused, 1 refused in a check",
         ">5 Oct, 09:09</time>",
         &format!(">{TOKEN_NAME}<"),
-    ] {
-        assert!(runs.text.contains(words), "{words}: {}", runs.text);
-    }
+    ]);
     let [address] = run_addresses(&runs).try_into().unwrap();
     let run = admin.open(&address).is(200);
     assert_eq!(run.text.matches("check only").count(), 1, "{}", run.text);
@@ -139,15 +123,10 @@ fn run_of_another_provider_is_not_found() {
     let register = Register::start();
     send_batch(&register.api(SERVED[0]));
     register.write_record();
-    let [address] = run_addresses(&admin(&register).open("/settings/requests"))
+    let [address] = run_addresses(&Browser::admin(&register).open("/settings/requests"))
         .try_into()
         .unwrap();
-    let other = Browser::signed_in(
-        &register,
-        Some(OTHER_UKPRN),
-        "o@example.com",
-        UserRole::Admin,
-    );
+    let other = Browser::other_admin(&register);
     other.open(&address).is(404);
     other.open(&format!("{address}/refused.csv")).is(404);
     assert!(run_addresses(&other.open("/settings/requests").is(200)).is_empty());
@@ -159,7 +138,7 @@ fn switched_off_keys_are_removed_and_items_are_numbered() {
     let api = register.api(SERVED[0]);
     send_batch(&api);
     register.write_record();
-    let admin = admin(&register);
+    let admin = Browser::admin(&register);
     let [address] = run_addresses(&admin.open("/settings/requests"))
         .try_into()
         .unwrap();
@@ -167,15 +146,14 @@ fn switched_off_keys_are_removed_and_items_are_numbered() {
         .send("/settings/requests/keys", &[("keys", "off")])
         .is(303);
     let run = admin.open(&address).is(200).text;
-    assert!(!run.contains("26-00000"), "{run}");
-    assert!(run.contains(">item 3<"), "{run}");
+    run.lacks(&["26-00000"]);
+    run.shows(&[">item 3<"]);
     assert_ne!(run.contains(">item 1<"), run.contains(">item 2<"), "{run}");
     let activity = admin.open("/settings/activity").is(200).text;
-    assert!(
-        activity.contains("switched the storage of record keys"),
-        "{activity}"
-    );
-    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
-    let page = viewer.open("/settings/requests").is(200).text;
-    assert!(page.contains("does not store the keys") && !page.contains("name=\"keys\""));
+    activity.shows(&["switched the storage of record keys"]);
+    let viewer = Browser::viewer(&register);
+    let page = viewer
+        .see("/settings/requests", &["does not store the keys"])
+        .text;
+    page.lacks(&["name=\"keys\""]);
 }

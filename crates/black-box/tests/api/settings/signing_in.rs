@@ -6,33 +6,22 @@ use storage::accounts::users::{Actor, UserRole};
 
 use super::browser::{Browser, FORM, cookie_of, encode, form_token_of, link};
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Register, Setup};
+use crate::api::support::{Register, Setup, TextChecks as _};
 
 #[test]
 fn link_shows_its_destination_and_only_the_button_uses_it() {
     let register = Register::start();
-    let secret = link(
-        &register.store(),
-        Some(UKPRN),
-        "a@example.com",
-        UserRole::Viewer,
-    );
+    let secret = link(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
     let path = format!("/settings/sign-in/{secret}");
     let browser = Browser::new(&register);
     for _ in 0..3 {
-        let page = browser.open(&path).is(200);
-        assert!(
-            page.text.contains("Ashdown University") && page.text.contains("viewer"),
-            "{}",
-            page.text
-        );
-        assert!(!page.text.contains("a@example.com"));
+        let page = browser.see(&path, &["Ashdown University", "viewer"]);
+        page.lacks(&["a@example.com"]);
         assert_eq!(browser.cookie(), None);
         assert_eq!(browser.request("HEAD", &path).raw().status, 200);
     }
     browser.sign_in(&secret).is(303);
-    let home = browser.open("/settings").is(200);
-    assert!(home.text.contains("Ashdown University") && home.text.contains("a@example.com"));
+    browser.see("/settings", &["Ashdown University", "a@example.com"]);
     // The limit is used up for all clients.
     Browser::new(&register).open(&path).is(410);
     Browser::new(&register).sign_in(&secret).is(410);
@@ -42,7 +31,7 @@ fn link_shows_its_destination_and_only_the_button_uses_it() {
 fn unknown_used_replaced_and_expired_links_look_the_same() {
     let register = Register::start();
     let browser = Browser::new(&register);
-    let make = |email| link(&register.store(), Some(UKPRN), email, UserRole::Viewer);
+    let make = |email| link(&register, Some(UKPRN), email, UserRole::Viewer);
     let used = make("a@example.com");
     browser.sign_in(&used).is(303);
     browser.send("/settings/sign-out", &[]).is(303);
@@ -71,12 +60,7 @@ fn unknown_used_replaced_and_expired_links_look_the_same() {
 #[test]
 fn the_button_can_be_pressed_twice_and_signs_in_once() {
     let register = Register::start();
-    let secret = link(
-        &register.store(),
-        Some(UKPRN),
-        "a@example.com",
-        UserRole::Viewer,
-    );
+    let secret = link(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
     let browser = Browser::new(&register);
     let page = browser.open(&format!("/settings/sign-in/{secret}")).is(200);
     let form_token = form_token_of(&page);
@@ -119,12 +103,7 @@ fn the_button_can_be_pressed_twice_and_signs_in_once() {
 #[test]
 fn browsers_that_race_for_a_link_begin_one_session() {
     let register = Register::start();
-    let secret = link(
-        &register.store(),
-        Some(UKPRN),
-        "a@example.com",
-        UserRole::Admin,
-    );
+    let secret = link(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let statuses: Vec<u16> = thread::scope(|scope| {
         let race = || scope.spawn(|| Browser::new(&register).sign_in(&secret).status);
         let racing: Vec<_> = (0..6).map(|_| race()).collect();
@@ -193,51 +172,36 @@ fn whoever_has_several_sessions_sees_them_and_ends_one() {
         2,
         "{page}"
     );
-    assert!(
-        page.contains(">5 Oct, 09:10</time> (this session)")
-            && page.contains("/settings/sessions/1/end"),
-        "{page}"
-    );
+    page.shows(&[
+        ">5 Oct, 09:10</time> (this session)",
+        "/settings/sessions/1/end",
+    ]);
     // Secrets of another user, or of none.
     for id in [3, 99] {
         two.send(&format!("/settings/sessions/{id}/end"), &[])
             .is(404);
     }
-    assert_eq!(
-        two.send("/settings/sessions/1/end", &[])
-            .is(303)
-            .header("location"),
-        Some("/settings/sessions")
-    );
+    let ended = two.send("/settings/sessions/1/end", &[]).is(303);
+    assert_eq!(ended.header("location"), Some("/settings/sessions"));
     one.open("/settings").is(303);
-    assert_eq!(
-        two.send("/settings/sessions/2/end", &[])
-            .is(303)
-            .header("location"),
-        Some("/settings/signed-out")
-    );
+    let ended = two.send("/settings/sessions/2/end", &[]).is(303);
+    assert_eq!(ended.header("location"), Some("/settings/signed-out"));
     two.open("/settings").is(303);
 }
 
 #[test]
 fn an_admin_and_a_command_sign_somebody_out_everywhere() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
-    let other = Browser::signed_in(
-        &register,
-        Some(OTHER_UKPRN),
-        "o@example.com",
-        UserRole::Admin,
-    );
+    let admin = Browser::admin(&register);
+    let viewer = Browser::viewer(&register);
+    let other = Browser::other_admin(&register);
     admin.send("/settings/people/2/sign-out", &[]).is(303);
     viewer.open("/settings").is(303);
     admin.send("/settings/people/3/sign-out", &[]).is(404);
     other.open("/settings").is(200);
-    let log = admin.open("/settings/activity").is(200).text;
-    assert!(log.contains("signed out everywhere: user 2"), "{log}");
+    admin.see("/settings/activity", &["signed out everywhere: user 2"]);
     // The access is still there.
-    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    let viewer = Browser::viewer(&register);
     viewer.open("/settings").is(200);
     assert_eq!(
         register.operate(|session| session.sign_out_all(Actor::operator("operator"))),
@@ -251,7 +215,7 @@ fn an_admin_and_a_command_sign_somebody_out_everywhere() {
 #[test]
 fn removed_user_changed_role_and_closed_provider_apply_immediately() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     let other = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
     let id_of = |email: &'static str| {
         register.operate(move |session| {
@@ -303,14 +267,7 @@ fn cookie_is_limited_to_this_host_and_hidden_from_scripts() {
         proxies,
         ..Setup::default()
     });
-    let make = || {
-        link(
-            &register.store(),
-            Some(UKPRN),
-            "a@example.com",
-            UserRole::Viewer,
-        )
-    };
+    let make = || link(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
     let accept = |secret: &str, header: Option<(&str, &str)>| {
         let shown = register
             .request("GET", &format!("/settings/sign-in/{secret}"))

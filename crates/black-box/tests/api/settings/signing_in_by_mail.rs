@@ -6,7 +6,7 @@ use storage::accounts::users::UserRole;
 
 use super::browser::{Browser, form_token_of};
 use crate::api::support::register::UKPRN;
-use crate::api::support::{Page, Register, Setup};
+use crate::api::support::{Page, Register, Setup, TextChecks as _};
 
 const EMAIL: &str = "ada@example.com";
 const PATH: &str = "/settings/sign-in/mail";
@@ -57,17 +57,12 @@ fn idle_session_of_31_minutes_is_renewed_by_mailed_link() {
     let page = browser.open("/settings/tokens").is(303);
     assert_eq!(page.header("location"), Some("/settings/sign-in"));
     let page = ask(&browser, " Ada@Example.com ").is(200);
-    assert!(
-        page.text
-            .contains("If the address belongs to a user, a link is on its way."),
-        "{}",
-        page.text
-    );
+    page.shows(&["If the address belongs to a user, a link is on its way."]);
     let page = browser.sign_in(&next_link(&register)).is(303);
     assert_eq!(page.header("location"), Some("/settings/tokens"));
     browser.open("/settings/tokens").is(200);
     let log = browser.open("/settings/activity").is(200).text;
-    assert!(log.contains("asked for a link to sign in: user 1"), "{log}");
+    log.shows(&["asked for a link to sign in: user 1"]);
 }
 
 #[test]
@@ -76,7 +71,7 @@ fn address_that_is_none_is_refused_in_form() {
     let browser = Browser::new(&register);
     for email in ["", "ada", "ada@example", "ada@example.com, bob@example.com"] {
         let page = ask(&browser, email).is(422);
-        assert!(page.text.contains("Enter an e-mail address"), "{email}");
+        page.shows(&["Enter an e-mail address"]);
         form_token_of(&page);
     }
 }
@@ -107,13 +102,10 @@ fn sign_in_page_without_mail_says_whom_to_ask() {
     let register = Register::start();
     let browser = Browser::new(&register);
     let page = browser.open("/settings/sign-in").is(200).text;
-    assert!(
-        page.contains("ask the register's operator for a new link"),
-        "{page}"
-    );
-    assert!(!page.contains("Send me a link"), "{page}");
+    page.shows(&["ask the register's operator for a new link"]);
+    page.lacks(&["Send me a link"]);
     // The cookie and the form token are of another form.
-    let link = super::browser::link(&register.store(), Some(UKPRN), EMAIL, UserRole::Viewer);
+    let link = super::browser::link(&register, Some(UKPRN), EMAIL, UserRole::Viewer);
     let shown = browser.open(&format!("/settings/sign-in/{link}")).is(200);
     let form = [("form_token", form_token_of(&shown)), ("email", EMAIL)];
     browser.send_form(PATH, &form).is(404);
@@ -123,12 +115,11 @@ fn sign_in_page_without_mail_says_whom_to_ask() {
 fn admin_invites_user_by_mail_without_seeing_link() {
     let register = register();
     let admin = Browser::signed_in(&register, Some(UKPRN), "boss@example.com", UserRole::Admin);
-    let people = admin.open("/settings/people").is(200).text;
-    assert!(people.contains("Send it by e-mail"), "{people}");
+    admin.see("/settings/people", &["Send it by e-mail"]);
     let form = [("email", EMAIL), ("role", "viewer"), ("send_by", "mail")];
     let page = admin.send("/settings/people", &form).is(200).text;
-    assert!(page.contains("The register sends a sign-in link"), "{page}");
-    assert!(!page.contains("/sign-in/"), "{page}");
+    page.shows(&["The register sends a sign-in link"]);
+    page.lacks(&["/sign-in/"]);
     let mail = next_mail(&register);
     assert_eq!(mail.to, EMAIL);
     let MailContent::Invitation(link) = mail.content else {
@@ -137,15 +128,11 @@ fn admin_invites_user_by_mail_without_seeing_link() {
     register.clock.set("2026-10-06T08:00:00Z");
     let browser = Browser::new(&register);
     browser.sign_in(link.secret.reveal()).is(303);
-    let home = browser.open("/settings").is(200).text;
-    assert!(home.contains(EMAIL) && home.contains("viewer"), "{home}");
+    browser.see("/settings", &[EMAIL, "viewer"]);
     // A user with access gets no second invitation.
     let admin = Browser::signed_in(&register, Some(UKPRN), "boss@example.com", UserRole::Admin);
     let page = admin.send("/settings/people", &form).is(422).text;
-    assert!(
-        page.contains("can ask for a link on the sign-in page"),
-        "{page}"
-    );
+    page.shows(&["can ask for a link on the sign-in page"]);
 }
 
 #[test]
@@ -154,7 +141,7 @@ fn invitation_by_hand_shows_link_with_mail_set_up() {
     let admin = Browser::signed_in(&register, Some(UKPRN), "boss@example.com", UserRole::Admin);
     let form = [("email", EMAIL), ("role", "viewer"), ("send_by", "hand")];
     let page = admin.send("/settings/people", &form).is(200).text;
-    assert!(page.contains("/settings/sign-in/"), "{page}");
+    page.shows(&["/settings/sign-in/"]);
     let has_due = register.operate(|session| session.has_due_mail());
     assert!(!has_due);
 }

@@ -1,14 +1,13 @@
 //! The whole life of a token in use, from the invitation of its creator to its revocation.
 
-use storage::accounts::users::UserRole;
 use storage::base::cause::Cause;
 use storage::base::token::TokenDigest;
 use storage::error::StorageError;
 use versions::SERVED;
 
-use super::browser::{Browser, link, text_after};
-use crate::api::support::Register;
+use super::browser::{Browser, text_after};
 use crate::api::support::register::UKPRN;
+use crate::api::support::{Register, TextChecks as _};
 
 /// Whether another server over the same database accepts a token.
 fn other_server_accepts(register: &Register, token: &str) -> bool {
@@ -33,16 +32,7 @@ fn token_on(page: &str) -> String {
 #[test]
 fn token_in_use_lives_from_invitation_to_revocation() {
     let register = Register::start();
-    let admin = Browser::new(&register);
-    admin
-        .sign_in(&link(
-            &register.store(),
-            Some(UKPRN),
-            "a@example.com",
-            UserRole::Admin,
-        ))
-        .is(303);
-
+    let admin = Browser::admin(&register);
     let made = admin
         .send(
             "/settings/tokens",
@@ -65,16 +55,14 @@ fn token_in_use_lives_from_invitation_to_revocation() {
     register.wait_for_token_use("Student records", "2026-10-05");
 
     let list = admin.open("/settings/tokens").is(200);
-    assert!(!list.text.contains(&first));
+    list.lacks(&[&first]);
     let label = SERVED[0].label.to_string();
-    for words in [
+    list.shows(&[
         "Student records",
         "by a@example.com",
         "5 April 2027",
         &format!("5 October 2026, with {label}"),
-    ] {
-        assert!(list.text.contains(words), "{words} in {}", list.text);
-    }
+    ]);
     let tokens = register.operate(|session| session.list_tokens(Some(UKPRN)));
     let id = tokens
         .iter()
@@ -82,8 +70,7 @@ fn token_in_use_lives_from_invitation_to_revocation() {
         .unwrap()
         .id;
 
-    let asked = admin.open(&format!("/settings/tokens/{id}/rotate")).is(200);
-    assert!(asked.text.contains("value=\"7\""));
+    admin.see(&format!("/settings/tokens/{id}/rotate"), &["value=\"7\""]);
     let rotated = admin
         .send(
             &format!("/settings/tokens/{id}/rotate"),
@@ -91,7 +78,7 @@ fn token_in_use_lives_from_invitation_to_revocation() {
         )
         .is(200);
     let second = token_on(&rotated.text);
-    assert!(rotated.text.contains("12 October 2026"));
+    rotated.shows(&["12 October 2026"]);
     client(&second).is(200);
     client(&first).is(200);
 
@@ -120,20 +107,20 @@ fn token_in_use_lives_from_invitation_to_revocation() {
     ]
     .map(at);
     assert!(order.is_sorted(), "{order:?}");
-    assert!(log.contains("a@example.com (user 1)") && log.contains("127.0.0.1"));
-    assert!(!log.contains(&first) && !log.contains(&second));
+    log.shows(&["a@example.com (user 1)", "127.0.0.1"]);
+    log.lacks(&[&first, &second]);
 }
 
 #[test]
 fn a_form_that_is_sent_twice_makes_one_token() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     let fields = [("name", "Student records"), ("expires", "")];
     let tokens = || register.operate(|session| session.list_tokens(Some(UKPRN)));
     let make = || admin.send("/settings/tokens", &fields);
     let before = tokens().len();
     make().is(200);
-    assert!(make().is(422).text.contains("less than a minute ago"));
+    make().is(422).shows(&["less than a minute ago"]);
     assert_eq!(tokens().len(), before + 1);
     let id = tokens().last().unwrap().id;
     let replace = || {
@@ -143,7 +130,7 @@ fn a_form_that_is_sent_twice_makes_one_token() {
         )
     };
     replace().is(200);
-    assert!(replace().is(422).text.contains("less than a minute ago"));
+    replace().is(422).shows(&["less than a minute ago"]);
     assert_eq!(tokens().len(), before + 2);
     // One that was revoked is in nobody's way, and a minute later it is another form.
     admin
@@ -165,20 +152,18 @@ fn a_form_that_is_sent_twice_makes_one_token() {
 #[test]
 fn form_errors_are_shown_together_and_keep_the_typed_values() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     let before = register.operate(|session| session.list_tokens(None)).len();
     let page = admin
         .send("/settings/tokens", &[("name", ""), ("expires", "tomorrow")])
         .is(422);
-    for words in [
+    page.shows(&[
         "href=\"#name\"",
         "href=\"#expires\"",
         "value=\"tomorrow\"",
         "id=\"name-fault\"",
         "<title>Error: ",
-    ] {
-        assert!(page.text.contains(words), "{words} in {}", page.text);
-    }
+    ]);
     let long = "x".repeat(201);
     for fields in [
         [("name", long.as_str()), ("expires", "")],
@@ -204,6 +189,5 @@ fn form_errors_are_shown_together_and_keep_the_typed_values() {
             &[("email", "unknown"), ("role", "operator")],
         )
         .is(422);
-    assert!(page.text.contains("href=\"#email\"") && page.text.contains("href=\"#role\""));
-    assert!(page.text.contains("value=\"unknown\""));
+    page.shows(&["href=\"#email\"", "href=\"#role\"", "value=\"unknown\""]);
 }

@@ -6,12 +6,7 @@ use storage::accounts::users::UserRole;
 use versions::SERVED;
 
 use super::browser::Browser;
-use crate::api::support::Register;
-use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-
-fn editor(register: &Register) -> Browser<'_> {
-    Browser::signed_in(register, Some(UKPRN), "e@example.com", UserRole::Editor)
-}
+use crate::api::support::{Register, TextChecks as _};
 
 #[test]
 fn trainees_are_listed_found_downloaded_and_shown_with_their_history() {
@@ -26,15 +21,13 @@ fn trainees_are_listed_found_downloaded_and_shown_with_their_history() {
         .json(json!({ "data": { "last_name": "Newcanary" } }))
         .send()
         .is(200);
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
 
     let list = editor.open("/settings/trainees").is(200);
-    for words in ["1 trainee in", "Newcanary", "=26-1", "Submitted for TRN"] {
-        assert!(list.text.contains(words), "{words} in {}", list.text);
-    }
+    list.shows(&["1 trainee in", "Newcanary", "=26-1", "Submitted for TRN"]);
     assert_eq!(list.header("cache-control"), Some("no-store"));
     let filtered = editor.open("/settings/trainees?has_trn=true").is(200);
-    assert!(!filtered.text.contains("Newcanary"), "{}", filtered.text);
+    filtered.lacks(&["Newcanary"]);
     editor.open("/settings/trainees?page=x").is(404);
     let file = editor.open("/settings/trainees.csv").is(200);
     assert!(
@@ -46,19 +39,17 @@ fn trainees_are_listed_found_downloaded_and_shown_with_their_history() {
     );
 
     let search = |text: &str| editor.send("/settings/trainees/search", &[("text", text)]);
-    assert!(search("newcan").is(200).text.contains("=26-1"));
-    assert!(search("=26-1").is(200).text.contains("Newcanary"));
-    assert!(!search("Zqx").is(200).text.contains("=26-1"));
+    search("newcan").is(200).shows(&["=26-1"]);
+    search("=26-1").is(200).shows(&["Newcanary"]);
+    search("Zqx").is(200).lacks(&["=26-1"]);
     search("").is(422);
 
     let view = [("trainee_id", created.id())];
     let shown = editor.send("/settings/trainees/view", &view).is(200);
-    for words in [
+    shown.shows(&[
         "Registers a trainee, by token 1 (Student records system).",
         "Last name: Newcanary, before Zqxcanary",
-    ] {
-        assert!(shown.text.contains(words), "{words} in {}", shown.text);
-    }
+    ]);
     let log = editor.open("/settings/activity").is(200).text;
     let entry = format!("viewed a trainee: trainee {}", created.id());
     assert!(
@@ -72,12 +63,7 @@ fn trainees_of_other_organisations_and_viewers_stay_hidden() {
     let register = Register::start();
     let api = register.api(SERVED[0]);
     let created = api.create(api.example().with(F::last_name, "Zqxcanary"));
-    let other = Browser::signed_in(
-        &register,
-        Some(OTHER_UKPRN),
-        "o@example.com",
-        UserRole::Admin,
-    );
+    let other = Browser::other_admin(&register);
     let view = [("trainee_id", created.id())];
     other.send("/settings/trainees/view", &view).is(404);
     for page in [
@@ -87,13 +73,13 @@ fn trainees_of_other_organisations_and_viewers_stay_hidden() {
             .send("/settings/trainees/search", &[("text", "Zqxcanary")])
             .is(200),
     ] {
-        assert!(!page.text.contains(created.id()), "{}", page.text);
+        page.lacks(&[created.id()]);
     }
     let log = other.open("/settings/activity").is(200).text;
-    assert!(!log.contains("viewed a trainee"), "{log}");
-    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    log.lacks(&["viewed a trainee"]);
+    let viewer = Browser::viewer(&register);
     viewer.open("/settings/trainees").is(403);
-    assert!(!viewer.open("/settings").text.contains("/settings/trainees"));
+    viewer.open("/settings").lacks(&["/settings/trainees"]);
 }
 
 #[test]
@@ -110,22 +96,18 @@ fn first_pages_show_what_needs_attention() {
         .send()
         .is(422);
     register.write_record();
-    let own = editor(&register).open("/settings").is(200);
-    for words in [
+    let own = Browser::editor(&register).open("/settings").is(200);
+    own.shows(&[
         "Upload trainees",
         "1 request was refused since yesterday",
         "1 trainee waits for a TRN",
-    ] {
-        assert!(own.text.contains(words), "{words} in {}", own.text);
-    }
+    ]);
     let operator = Browser::signed_in(&register, None, "p@example.com", UserRole::Operator);
     let state = operator.open("/settings").is(200);
-    for words in [
+    state.shows(&[
         "/settings/registry\">1<",
         "Requests refused today</dt><dd>1<",
         "Last backup",
         "<progress max=\"100\" value=\"100\">",
-    ] {
-        assert!(state.text.contains(words), "{words} in {}", state.text);
-    }
+    ]);
 }

@@ -12,7 +12,7 @@ use test_support::trainee_sync;
 
 use super::browser::Browser;
 use super::upload_rows::{
-    cells, confirm_columns, count, editor, file, finished, newest, repair, trainee,
+    cells, confirm_columns, count, file, finished, newest, repair, sent, trainee,
 };
 use crate::api::support::register::OTHER_UKPRN;
 use crate::api::support::{Api, Register};
@@ -39,18 +39,11 @@ const CELLS: &[(&str, &str, Outcome)] = &[
     ("itt_start_date", "46266", Registered),
     ("itt_start_date", "2026/09/01", Registered),
     ("itt_start_date", "2026-09-01T00:00:00Z", Registered),
-    ("itt_start_date", "13.09.26", Registered),
     ("itt_start_date", "31/02/2026", Refused),
     ("itt_end_date", "31/07/30", Registered),
-    ("date_of_birth", "13/12/99", Registered),
-    ("date_of_birth", "4/12/1999", Refused),
-    ("date_of_birth", "36525", Registered),
     ("sex", "Female", Registered),
-    ("sex", "female", Registered),
-    ("sex", "10.0", Registered),
     ("sex", "Other words", Refused),
     ("study_mode", "1", Registered),
-    ("study_mode", "1.0", Registered),
     ("ethnicity", "African", Registered),
     (
         "ethnicity",
@@ -61,7 +54,6 @@ const CELLS: &[(&str, &str, Outcome)] = &[
     ("nationality", "French", Registered),
     ("nationality", "fr", Refused),
     ("fund_code", "2.0", Registered),
-    ("agency_id", "310261553101", Registered),
     ("agency_id", "1.310261553101E+12", Registered),
     ("agency_id", "1.31026E+12", Refused),
     ("agency_id", "12345678901234500", Refused),
@@ -73,83 +65,31 @@ const CELLS: &[(&str, &str, Outcome)] = &[
     ("last_name", "''t Hooft", Registered),
     ("last_name", "#N/A", Refused),
     ("last_name", "=A1", Refused),
-    ("last_name", "\u{ff1d}A1", Refused),
     ("last_name", "\u{200b}", Refused),
-    ("first_names", "'Abd", Registered),
     ("first_names", "-", Registered),
     ("first_names", "Ayo\nOla", Registered),
     ("middle_names", "\u{feff}", Registered),
     ("provider_trainee_id", "1.2E+11", Refused),
     ("provider_trainee_id", "'0042", Registered),
-    ("degrees.1.institution", "117", Registered),
     ("degrees.1.institution", "University of Oxford", Registered),
     ("degrees.1.graduation_year", "01/08/2010", Registered),
-    ("degrees.1.graduation_year", "2010.0", Registered),
     ("degrees.1.graduation_year", "45535", Registered),
     ("degrees.1.graduation_year", "August", Refused),
 ];
 
-/// A form: its name, the function that writes a file in it, and the outcome.
-type NamedForm = (&'static str, fn(&str) -> Vec<u8>, Outcome);
+/// Makes a file of a text.
+type Form = fn(&str) -> Vec<u8>;
 
-/// Files that differ from a valid one in their form: a name, how the text becomes the file, and the
-/// outcome.
-const FORMS: &[NamedForm] = &[
-    ("mark", |text| format!("\u{feff}{text}").into(), Registered),
-    (
-        "semicolons",
-        |text| text.replace(',', ";").into(),
-        Registered,
-    ),
-    ("tabs", |text| text.replace(',', "\t").into(), Registered),
-    ("UTF-16", utf_16, Registered),
-    (
-        "Windows-1252",
-        |text| latin(text, b'\xeb', "\r\n"),
-        Registered,
-    ),
-    ("Mac Roman", |text| latin(text, b'\x91', "\r"), Registered),
-    ("footer", |text| format!("{text}Total: 1\n").into(), Refused),
-    (
-        "blank rows",
-        |text| format!("{text}\n,,\n\u{200b},\n").into(),
-        Registered,
-    ),
-    (
-        "separator after the headings",
-        |text| text.replacen('\n', ",\n", 1).into(),
-        Registered,
-    ),
-    (
-        "cell too many",
-        |text| {
-            format!("{}x,x\n", text.trim_end())
-                .replacen("\nx", ",x", 1)
-                .into()
-        },
-        Unreadable,
-    ),
-    (
-        "quotation mark that is not closed",
-        |text| format!("{text}\"x\n").into(),
-        Unreadable,
-    ),
-    ("workbook", |_| b"PK\x03\x04".to_vec(), Unreadable),
+/// Files that differ from a valid one in their form.
+const FORMS: &[(Form, Outcome)] = &[
+    (utf_16, Registered),
+    (|text| format!("{text}Total: 1\n").into(), Refused),
+    (|text| format!("{text}\"x\n").into(), Unreadable),
 ];
 
 fn utf_16(text: &str) -> Vec<u8> {
     let marked = format!("\u{feff}{text}");
     marked.encode_utf16().flat_map(u16::to_le_bytes).collect()
-}
-
-/// A text in an encoding with one byte for each character: `Zoë` has this byte as its last one.
-fn latin(text: &str, e_diaeresis: u8, end: &str) -> Vec<u8> {
-    let text = text.replace('\n', end);
-    let byte = |character: char| match character {
-        'ë' => e_diaeresis,
-        other => u8::try_from(other).unwrap(),
-    };
-    text.chars().map(byte).collect()
 }
 
 /// A valid row with its own person, whose first name is Zoë.
@@ -167,9 +107,9 @@ fn files(api: &Api<'_>) -> Vec<(String, Vec<u8>, Outcome)> {
         row.insert((*column).to_owned(), (*text).to_owned());
         files.push((format!("{column} {text:?}"), file(&[row]), *outcome));
     }
-    for (number, (name, form, outcome)) in FORMS.iter().enumerate() {
+    for (number, (form, outcome)) in FORMS.iter().enumerate() {
         let text = String::from_utf8(file(&[row(api, CELLS.len() + number)])).unwrap();
-        files.push(((*name).to_owned(), form(&text), *outcome));
+        files.push((format!("form {number}"), form(&text), *outcome));
     }
     files
 }
@@ -195,8 +135,7 @@ fn upload(editor: &Browser<'_>, bytes: &[u8]) -> Outcome {
         page = repair(editor, &path, &chosen);
     }
     let refused = count(&page, "Refused");
-    editor.send(&format!("{path}/send"), &[]).is(303);
-    finished(editor, &path);
+    sent(editor, &path);
     editor.send(&format!("{path}/delete"), &[]).is(303);
     if refused > 0 { Refused } else { Registered }
 }
@@ -262,9 +201,8 @@ fn upload_and_push_give_same_result_for_each_file() {
     let api = newest(&register);
     let other = register.other_provider(api.version);
     let token = register.issue_token(OTHER_UKPRN, Environment::Sandbox, None);
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     let files = files(&api);
-    assert!(files.len() >= 60, "{}", files.len());
     let mut wrong = Vec::new();
     for (minute, (name, bytes, expected)) in files.iter().enumerate() {
         // The limits of forms refill.

@@ -1,24 +1,16 @@
 //! Uploading a file of trainees: what is received and what is refused, its columns, the templates,
 //! and who can open it.
 
-use data_encoding::BASE64URL_NOPAD;
-use ring::hmac;
 use rust_xlsxwriter::Workbook;
-use storage::accounts::users::UserRole;
 use versions::SERVED;
 
-use super::browser::{Browser, FORM};
+use super::browser::{Browser, form_token_of_session};
 use super::upload_rows::finished;
-use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Page, Register};
+use crate::api::support::{Page, Register, TextChecks as _};
 
 const UPLOADS: &str = "/settings/upload";
 const FILE: &[u8] =
     b"provider_trainee_id,First names,Last name,Shoe size\r\n1,Ayo,Canaryson,41\r\n";
-
-fn editor(register: &Register) -> Browser<'_> {
-    Browser::signed_in(register, Some(UKPRN), "e@example.com", UserRole::Editor)
-}
 
 /// The path of the upload that a reply leads to.
 fn location(page: &Page) -> String {
@@ -34,18 +26,15 @@ fn uploads(browser: &Browser<'_>) -> usize {
 #[test]
 fn editor_uploads_file_and_names_unknown_column() {
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     let stored = editor.upload(FILE).is(303);
     let path = location(&stored);
     let page = editor.open(&path).is(200).text;
-    assert!(
-        page.contains("1 row and 4 columns. One column needs a name"),
-        "{page}"
-    );
-    assert!(
-        page.contains("Canaryson") && page.contains("value=\"First names\""),
-        "{page}"
-    );
+    page.shows(&[
+        "1 row and 4 columns. One column needs a name",
+        "Canaryson",
+        "value=\"First names\"",
+    ]);
     let columns = format!("{path}/columns");
     let known = [
         ("column-1", "provider_trainee_id"),
@@ -62,13 +51,12 @@ fn editor_uploads_file_and_names_unknown_column() {
     ] {
         let form = [known.as_slice(), &[("column-4", name)]].concat();
         let page = editor.send(&columns, &form).is(422).text;
-        assert!(page.contains(fault), "{page}");
-        assert!(page.contains(&format!("value=\"{name}\"")), "{page}");
+        page.shows(&[fault, &format!("value=\"{name}\"")]);
     }
     let form = [known.as_slice(), &[("column-4", "Left out")]].concat();
     assert_eq!(location(&editor.send(&columns, &form).is(303)), path);
     let page = finished(&editor, &path).text;
-    assert!(page.contains("Check of upload 1"), "{page}");
+    page.shows(&["Check of upload 1"]);
 
     assert_eq!(
         location(&editor.send(&format!("{path}/delete"), &[]).is(303)),
@@ -94,10 +82,10 @@ fn workbook_is_uploaded_like_a_csv_file() {
     let file = workbook.save_to_buffer().unwrap();
 
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     let path = location(&editor.upload(&file).is(303));
     let page = editor.open(&path).is(200).text;
-    for part in [
+    page.shows(&[
         "1 row and 4 columns. One column needs a name",
         "Canaryson",
         "value=\"Provider trainee ID\"",
@@ -105,30 +93,26 @@ fn workbook_is_uploaded_like_a_csv_file() {
         "value=\"Last name\"",
         "The rows are those of the sheet “Sheet1”.",
         "“Codes”.",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    ]);
     let path = location(&editor.upload_sheet(&file, "Codes").is(303));
-    let page = editor.open(&path).is(200).text;
-    assert!(page.contains("value=\"Email\""), "{page}");
+    editor.see(&path, &["value=\"Email\""]);
     let page = editor.upload_sheet(&file, "Code").is(422).text;
-    assert!(page.contains("has no sheet"), "{page}");
+    page.shows(&["has no sheet"]);
 }
 
 #[test]
 fn chosen_names_are_used_for_next_file_of_organisation() {
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     let file = b"Personne,Courriel,Note\nCanaryson,a@example.com,x\n";
     let path = location(&editor.upload(file).is(303));
     let page = editor.open(&path).is(200).text;
     // The values of the column propose its field.
-    assert!(page.contains("3 columns need a name"), "{page}");
-    assert!(
-        page.contains("<span class=\"hint\">Proposed: Email"),
-        "{page}"
-    );
-    assert!(page.contains("name=\"column-2\" list=\"names\""), "{page}");
+    page.shows(&[
+        "3 columns need a name",
+        "<span class=\"hint\">Proposed: Email",
+        "name=\"column-2\" list=\"names\"",
+    ]);
     let form = [
         ("column-1", "Last name"),
         ("column-2", "email"),
@@ -136,29 +120,24 @@ fn chosen_names_are_used_for_next_file_of_organisation() {
     ];
     editor.send(&format!("{path}/columns"), &form).is(303);
     let next = b"NOTE,Personne,Courriel\nx,Canaryson,a@example.com\n";
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::admin(&register);
     let page = admin
         .open(&location(&admin.upload(next).is(303)))
         .is(200)
         .text;
-    assert!(page.contains("All columns are recognised"), "{page}");
-    let other = Browser::signed_in(
-        &register,
-        Some(OTHER_UKPRN),
-        "o@example.com",
-        UserRole::Admin,
-    );
+    page.shows(&["All columns are recognised"]);
+    let other = Browser::other_admin(&register);
     let page = other
         .open(&location(&other.upload(next).is(303)))
         .is(200)
         .text;
-    assert!(page.contains("3 columns need a name"), "{page}");
+    page.shows(&["3 columns need a name"]);
 }
 
 #[test]
 fn each_faulty_file_gets_a_sentence_and_is_not_stored() {
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     let wide = vec!["a"; 1_000_000].join(",");
     let large = vec![b'x'; 10 * 1_048_576 + 1];
     let headings = (0..150).map(|place| format!("{place}{}", "x".repeat(32_768)));
@@ -182,13 +161,10 @@ fn each_faulty_file_gets_a_sentence_and_is_not_stored() {
     ] {
         let page = editor.upload(file);
         assert_eq!(page.status, 422, "{fault}: {}", page.text);
-        assert!(page.text.contains(fault), "{fault}: {}", page.text);
+        page.shows(&[fault]);
     }
     let page = editor.send(UPLOADS, &[]).is(422).text;
-    assert!(
-        page.contains("Choose an Excel workbook or a CSV file."),
-        "{page}"
-    );
+    page.shows(&["Choose an Excel workbook or a CSV file."]);
     assert_eq!(uploads(&editor), 0);
     // The largest file that is accepted.
     let mut full = b"last_name,\"note\"\n".to_vec();
@@ -202,7 +178,7 @@ fn each_faulty_file_gets_a_sentence_and_is_not_stored() {
 #[test]
 fn malformed_form_with_file_is_refused_without_server_error() {
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     let token = editor.form_token();
     for (media_type, body, status) in [
         ("multipart/form-data", "--x--\r\n", 415),
@@ -234,12 +210,12 @@ fn malformed_form_with_file_is_refused_without_server_error() {
 #[test]
 fn file_of_another_site_or_session_is_not_stored() {
     let register = Register::start();
-    let editor = editor(&register);
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let editor = Browser::editor(&register);
+    let admin = Browser::admin(&register);
     let token = editor.form_token();
     for wrong in ["", "x", admin.form_token().as_str()] {
         let page = editor.file_request(UPLOADS, wrong, FILE).page().is(403);
-        assert!(page.text.contains("out of date"), "{}", page.text);
+        page.shows(&["out of date"]);
     }
     for (name, value) in [
         ("Sec-Fetch-Site", "cross-site"),
@@ -249,23 +225,23 @@ fn file_of_another_site_or_session_is_not_stored() {
             .file_request(UPLOADS, &token, FILE)
             .header(name, value);
         let page = request.page().is(403);
-        assert!(page.text.contains("another site"), "{}", page.text);
+        page.shows(&["another site"]);
     }
     assert_eq!((uploads(&editor), uploads(&admin)), (0, 0));
-    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    let viewer = Browser::viewer(&register);
     viewer.upload(FILE).is(403);
     let home = viewer.open("/settings").is(200).text;
-    assert!(!home.contains(UPLOADS), "{home}");
+    home.lacks(&[UPLOADS]);
 }
 
 #[test]
 fn upload_opens_in_all_browsers_of_its_user_only() {
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     let path = location(&editor.upload(FILE).is(303));
-    let second = Browser::signed_in(&register, Some(UKPRN), "e@example.com", UserRole::Editor);
-    assert!(second.open(&path).is(200).text.contains("Canaryson"));
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let second = Browser::editor(&register);
+    second.see(&path, &["Canaryson"]);
+    let admin = Browser::admin(&register);
     admin.open(&path).is(404);
     assert_eq!(uploads(&admin), 0);
     admin.send(&format!("{path}/delete"), &[]).is(404);
@@ -274,12 +250,11 @@ fn upload_opens_in_all_browsers_of_its_user_only() {
 #[test]
 fn large_file_is_received_for_session_that_server_has_not_seen() {
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     // The form was shown by another server, or before a restart.
     let cookie = editor.cookie().unwrap();
     let secret = cookie.split_once('=').unwrap().1;
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-    let token = BASE64URL_NOPAD.encode(hmac::sign(&key, b"form of the settings").as_ref());
+    let token = form_token_of_session(secret);
     let large = [
         FILE,
         &b"2,Ayo,Other,40\r\n".repeat(4_000),
@@ -296,10 +271,10 @@ fn large_file_is_received_for_session_that_server_has_not_seen() {
 #[test]
 fn unsent_upload_is_deleted_within_a_day() {
     let register = Register::start();
-    let by = editor(&register);
+    let by = Browser::editor(&register);
     let path = location(&by.upload(FILE).is(303));
     register.clock.set("2026-10-06T08:00:00Z");
-    let later = editor(&register);
+    let later = Browser::editor(&register);
     later.open(&path).is(404);
     assert_eq!(uploads(&later), 0);
     let removed = register.operate(|session| session.remove_old_uploads());
@@ -309,16 +284,13 @@ fn unsent_upload_is_deleted_within_a_day() {
 #[test]
 fn user_with_five_uploads_must_delete_one() {
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     let first = location(&editor.upload(FILE).is(303));
     for _ in 1..5 {
         editor.upload(FILE).is(303);
     }
     let page = editor.upload(FILE).is(422).text;
-    assert!(
-        page.contains("You have 5 unsent uploads; delete one of them first."),
-        "{page}"
-    );
+    page.shows(&["You have 5 unsent uploads; delete one of them first."]);
     editor.send(&format!("{first}/delete"), &[]).is(303);
     editor.upload(FILE).is(303);
 }
@@ -326,11 +298,10 @@ fn user_with_five_uploads_must_delete_one() {
 #[test]
 fn template_of_each_version_is_recognised_as_a_whole() {
     let register = Register::start();
-    let editor = editor(&register);
+    let editor = Browser::editor(&register);
     for version in SERVED {
         let path = format!("{UPLOADS}/template/{}.csv", version.label);
-        let list = editor.open(UPLOADS).is(200).text;
-        assert!(list.contains(&format!("href=\"{path}\"")), "{list}");
+        editor.see(UPLOADS, &[&format!("href=\"{path}\"")]);
         let template = editor.open(&path).is(200);
         assert_eq!(
             template.header("content-type"),
@@ -338,50 +309,18 @@ fn template_of_each_version_is_recognised_as_a_whole() {
         );
         let mut lines = template.text.lines();
         let header = lines.next().unwrap().to_owned();
-        for name in ["date_of_birth", "placements.1.urn", "degrees.1.subject"] {
-            assert!(header.contains(name), "{header}");
-        }
+        header.shows(&["date_of_birth", "placements.1.urn", "degrees.1.subject"]);
         let example = lines.next().unwrap();
         assert!(
             example.contains("'1999-04-12") && lines.next().is_none(),
             "{example}"
         );
         let path = location(&editor.upload(template.text.as_bytes()).is(303));
-        let page = editor.open(&path).is(200).text;
-        assert!(page.contains("All columns are recognised"), "{page}");
+        editor.see(&path, &["All columns are recognised"]);
     }
     for unknown in ["v1999.0", "x", "%00"] {
         editor
             .open(&format!("{UPLOADS}/template/{unknown}.csv"))
             .is(404);
     }
-}
-
-#[test]
-fn invited_editor_uploads_but_manages_nothing() {
-    let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    let fields = [("email", "b@example.com"), ("role", "editor")];
-    let page = admin.send("/settings/people", &fields).is(200).text;
-    let link = super::browser::text_after(&page, "/settings/sign-in/", "\"").to_owned();
-    let invited = Browser::new(&register);
-    invited.sign_in(&link).is(303);
-    let home = invited.open("/settings").is(200).text;
-    assert!(
-        home.contains("b@example.com (editor)") && home.contains(UPLOADS),
-        "{home}"
-    );
-    invited.upload(FILE).is(303);
-    invited.send("/settings/tokens", &[("name", "x")]).is(403);
-    let people = admin.open("/settings/people").is(200).text;
-    assert!(
-        people.contains("<td data-name=\"Role\">editor</td>"),
-        "{people}"
-    );
-    admin
-        .send("/settings/people/2/role", &[("role", "viewer")])
-        .is(303);
-    invited.open(UPLOADS).is(403);
-    let form = invited.request("POST", UPLOADS).bytes("x=y");
-    form.header("Content-Type", FORM).page().is(403);
 }

@@ -1,17 +1,12 @@
 //! The page of versions, as operators get it.
 
 use domain::TraineeField as F;
-use storage::accounts::users::UserRole;
 use versions::SERVED;
 
 use super::browser::{Browser, text_after};
 use super::requests::links_lead_somewhere;
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Register, Setup};
-
-fn operator(register: &Register) -> Browser<'_> {
-    Browser::signed_in(register, None, "o@example.com", UserRole::Operator)
-}
+use crate::api::support::{Register, Setup, TextChecks as _};
 
 /// What the table says in the row of a version, in the column "Removable".
 fn verdict(page: &str, label: &str) -> String {
@@ -34,7 +29,7 @@ fn furthest_organisation_comes_first_with_its_remaining_obstacles() {
     let late = behind.example().with(F::itt_end_date, "2036-07-31");
     assert_eq!(behind.send("POST", "/trainees", late).status, 201);
     register.write_record();
-    let operator = operator(&register);
+    let operator = Browser::operator(&register);
     let page = operator.open("/settings/versions").is(200).text;
     let section = text_after(&page, &format!("<h2 id=\"{}\">", oldest.label), "</table>");
     let at = |text: &str| {
@@ -44,11 +39,8 @@ fn furthest_organisation_comes_first_with_its_remaining_obstacles() {
     };
     assert!(at(&format!("({OTHER_UKPRN})")) < at(&format!("({UKPRN})")));
     assert!(at("100 % of 1 (too few") < at(">0 % of 1 (too few"));
-    assert!(
-        section.contains("<code>itt_end_date</code>") && section.contains("in one write"),
-        "{section}"
-    );
-    assert!(!page.contains("2036-07-31"));
+    section.shows(&["<code>itt_end_date</code>", "in one write"]);
+    page.lacks(&["2036-07-31"]);
     assert_eq!(verdict(&page, &oldest.label.to_string()), "no, in use");
     assert_eq!(
         verdict(&page, &SERVED.last().unwrap().label.to_string()),
@@ -60,7 +52,7 @@ fn furthest_organisation_comes_first_with_its_remaining_obstacles() {
 #[test]
 fn unused_version_is_removable_once_counts_go_back_far_enough() {
     let register = Register::start();
-    let operator = operator(&register);
+    let operator = Browser::operator(&register);
     let (oldest, newest) = (SERVED[0].label.to_string(), SERVED.last().unwrap());
     let shown = || verdict(&operator.open("/settings/versions").is(200).text, &oldest);
     assert_eq!(shown(), "unknown, not enough data yet");
@@ -68,13 +60,13 @@ fn unused_version_is_removable_once_counts_go_back_far_enough() {
     register.write_record();
     assert_eq!(shown(), "unknown, not enough data yet");
     register.clock.set("2026-11-02T09:00:00Z");
-    let later = self::operator(&register);
+    let later = Browser::operator(&register);
     assert_eq!(
         verdict(&later.open("/settings/versions").is(200).text, &oldest),
         "unknown, not enough data yet"
     );
     register.clock.set("2026-11-03T09:00:00Z");
-    let later = self::operator(&register);
+    let later = Browser::operator(&register);
     assert_eq!(
         verdict(&later.open("/settings/versions").is(200).text, &oldest),
         "yes, not used"

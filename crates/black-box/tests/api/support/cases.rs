@@ -168,6 +168,9 @@ impl<'a> Scenario<'a> {
             changes,
             expected: self.expected(&expected[1..]),
         };
+        if step.path.starts_with('$') && self.id.is_none() {
+            return Err("no trainee was created".to_owned());
+        }
         let is_part = |name: &str| step.path.contains(name);
         if is_part("/placements") {
             self.send::<Placement>(&step)

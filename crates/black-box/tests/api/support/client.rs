@@ -256,6 +256,43 @@ impl Page {
     }
 }
 
+/// Checks of a text that people read.
+pub(crate) trait TextChecks {
+    /// Checks that the text has these parts.
+    fn shows(&self, parts: &[&str]);
+
+    /// Checks that the text has none of these parts.
+    fn lacks(&self, parts: &[&str]);
+}
+
+impl TextChecks for str {
+    #[track_caller]
+    fn shows(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.contains(part), "{part} is not in {self}");
+        }
+    }
+
+    #[track_caller]
+    fn lacks(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(!self.contains(part), "{part} is in {self}");
+        }
+    }
+}
+
+impl TextChecks for Page {
+    #[track_caller]
+    fn shows(&self, parts: &[&str]) {
+        self.text.shows(parts);
+    }
+
+    #[track_caller]
+    fn lacks(&self, parts: &[&str]) {
+        self.text.lacks(parts);
+    }
+}
+
 /// What was answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Response {

@@ -12,14 +12,13 @@ use usage::report::{Kind, Line, Report};
 use versions::SERVED;
 
 use crate::api::support::bodies::input;
+use crate::api::support::register::{BEGINNING, OTHER_UKPRN, UKPRN};
 use crate::api::support::versions::recommendation;
 use crate::api::support::{Api, Body, Register, Setup, every_version, record};
 
 /// The first day of every test.
 fn first_day() -> NaiveDate {
-    crate::api::support::register::BEGINNING[..10]
-        .parse()
-        .unwrap()
+    BEGINNING[..10].parse().unwrap()
 }
 
 /// What was counted, once all of it is written.
@@ -110,10 +109,7 @@ fn first_and_last_request_are_known_by_their_ids() {
     let [line] = &lines(&register)[..] else {
         panic!("one token asked for one thing")
     };
-    assert_eq!(
-        (line.requests, line.provider.as_str()),
-        (3, crate::api::support::register::UKPRN)
-    );
+    assert_eq!((line.requests, line.provider.as_str()), (3, UKPRN));
     assert_eq!(
         (&*line.first.request_id, &*line.last.request_id),
         ("first", "last")
@@ -134,10 +130,7 @@ fn each_provider_is_counted_by_itself() {
         .into_iter()
         .map(|line| (line.provider, line.requests))
         .collect();
-    let ukprns = [
-        crate::api::support::register::UKPRN,
-        crate::api::support::register::OTHER_UKPRN,
-    ];
+    let ukprns = [UKPRN, OTHER_UKPRN];
     assert_eq!(told, [(ukprns[0].to_owned(), 1), (ukprns[1].to_owned(), 2)]);
     let of_one = register.operate(move |session| {
         Report::load(session, first_day(), Some(ukprns[1]), versions::all())
@@ -183,22 +176,9 @@ fn an_endpoint_that_ends_is_reported_as_such() {
 fn names_only_in_other_versions_are_counted_once_per_request() {
     every_version(|api| {
         let created = api.create(api.example());
-        let foreign: Vec<&str> = api
-            .served()
-            .other_names
-            .trainee
-            .refused
-            .iter()
-            .map(|(name, _)| *name)
-            .collect();
-        let unheard: Vec<&str> = api
-            .served()
-            .other_names
-            .trainee
-            .ignored
-            .iter()
-            .map(|unheard| unheard.name)
-            .collect();
+        let names = &api.served().other_names.trainee;
+        let foreign: Vec<&str> = names.refused.iter().map(|(name, _)| *name).collect();
+        let unheard: Vec<&str> = names.ignored.iter().map(|unheard| unheard.name).collect();
         assert!(!foreign.is_empty() && !unheard.is_empty());
         let body = foreign
             .iter()
@@ -227,22 +207,14 @@ fn names_only_in_other_versions_are_counted_once_per_request() {
         expected.sort();
         assert_eq!(sent(api.register), expected);
         // Beside the right name with the same value it is ignored, but still counted.
-        let (name, field) = api
-            .served()
-            .other_names
-            .trainee
-            .refused
-            .iter()
-            .find(|(_, field)| *field == F::course_subject_1)
-            .copied()
-            .unwrap_or(api.served().other_names.trainee.refused[0]);
-        let value =
-            Value::from(api.example())["data"][input::<Trainee>(api.version, field)].clone();
-        let value = if value.is_null() {
-            json!("990004")
-        } else {
-            value
-        };
+        let mut refused = names.refused.iter();
+        let subject = refused.find(|(_, field)| *field == F::course_subject_1);
+        let (name, field) = *subject.unwrap_or(&names.refused[0]);
+        let example = Value::from(api.example());
+        let mut value = example["data"][input::<Trainee>(api.version, field)].clone();
+        if value.is_null() {
+            value = json!("990004");
+        }
         let both = Body::new(api.version)
             .with(field, value.clone())
             .with_key(name, value);
@@ -337,18 +309,10 @@ fn only_names_known_to_the_program_are_stored_from_clients() {
             line.name.as_deref().is_none_or(|name| names.contains(name)),
             "{line:?}"
         );
-        assert!(
-            SERVED
-                .iter()
-                .any(|version| version.label.to_string() == line.version),
-            "{line:?}"
-        );
-        assert!(
-            Endpoint::ALL
-                .iter()
-                .any(|endpoint| endpoint.to_string() == line.endpoint),
-            "{line:?}"
-        );
+        let mut versions = SERVED.iter().map(|version| version.label.to_string());
+        assert!(versions.any(|label| label == line.version), "{line:?}");
+        let mut endpoints = Endpoint::ALL.iter().map(ToString::to_string);
+        assert!(endpoints.any(|name| name == line.endpoint), "{line:?}");
     }
     let texts = stored_texts(&register);
     assert!(texts.len() > lines.len(), "no check was stored: {texts:?}");

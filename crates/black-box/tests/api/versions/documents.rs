@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use domain::Record;
 use version_tools::documents::contract::CHAPTERS;
@@ -97,7 +97,7 @@ fn every_test_that_a_security_promise_names_is_there() {
     let sources = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")));
     for test in named {
         // Attributes stand between the mark of a test and its name.
-        let is_there = sources.iter().any(|source| {
+        let is_there = sources.iter().any(|(_, source)| {
             source
                 .match_indices(&format!("fn {test}()"))
                 .any(|(place, _)| {
@@ -118,22 +118,19 @@ fn every_test_that_a_security_promise_names_is_there() {
     }
 }
 
-/// The texts of all sources below a folder.
-fn sources(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    entries
-        .flat_map(|path| {
-            if path.is_dir() {
-                sources(&path)
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                vec![fs::read_to_string(path).unwrap()]
-            } else {
-                Vec::new()
-            }
-        })
-        .collect()
+/// All sources below a folder: their paths and texts.
+pub(super) fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources.extend(self::sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            sources.push((path, text));
+        }
+    }
+    sources
 }
 
 #[test]
@@ -165,6 +162,6 @@ fn only_the_issuer_is_called_over_http() {
         assert!(text.contains("ureq"), "{caller}");
     }
     let sources = sources(&signing_in.join(".."));
-    let callers = sources.iter().filter(|source| source.contains("ureq"));
+    let callers = sources.iter().filter(|(_, source)| source.contains("ureq"));
     assert_eq!(callers.count(), 2);
 }

@@ -3,24 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use adapter_kit::{
-    AllInputs, ApiVersion, Entry, FormerName, InputName, Inputs, Label, Shape, Shapes, Versions,
-    changed_names,
-};
-use domain::{Field, Trainee, TraineeField as F};
-use versions::{FORMER_NAMES, REMOVED, SERVED, select};
+use adapter_kit::{FormerName, Label, Versions, changed_names};
+use domain::Field;
+use versions::{FORMER_NAMES, REMOVED, SERVED};
 
-use crate::api::support::{Api, Body, Register};
+use crate::api::support::{Api, Body, Register, every_version};
 
 /// Where the names of released versions are.
 const FILE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../versions/src/former_names.rs"
 );
-
-fn leaked<T>(value: T) -> &'static T {
-    Box::leak(Box::new(value))
-}
 
 /// The file as it has to be: the names of the versions that are there, and those that removed
 /// versions have left.
@@ -70,36 +63,24 @@ fn committed_names_of_released_versions_match_the_versions() {
     );
 }
 
-/// Sends each name of a trainee's field to a version that has another name for it, which must say
-/// so; counts the names.
-fn count_refused(api: &Api<'_>, names: &[FormerName]) -> usize {
-    // Versions of one register have a trainee each.
-    let created = api.create(
-        api.example()
-            .with(F::last_name, api.version.label.to_string()),
-    );
+/// Sends each former name of a trainee's field to a version that has another name for it, which
+/// must say so; counts the names.
+fn count_refused(api: &Api<'_>) -> usize {
+    let created = api.create(api.example());
     let mut refused = 0;
-    for FormerName {
-        version,
-        name,
-        field,
-    } in names
-    {
-        let Some(field) = field.to_record_field() else {
+    for former in FORMER_NAMES {
+        let Some(field) = former.field.to_record_field() else {
             continue;
         };
         let Some(right) = api.version.inputs.trainee.name_of(field) else {
             continue;
         };
-        if right == *name || *version > api.version.refuses_names_up_to {
+        if right == former.name || former.version > api.version.refuses_names_up_to {
             continue;
         }
-        let reply = api.send(
-            "PATCH",
-            &created.path(),
-            Body::new(api.version).with_key(name, "100403"),
-        );
-        let message = reply.problems(&[name])[0];
+        let body = Body::new(api.version).with_key(former.name, "100403");
+        let reply = api.send("PATCH", &created.path(), body);
+        let message = reply.problems(&[former.name])[0];
         assert!(
             message.split(' ').any(|word| word == right),
             "{message} should say {right}"
@@ -110,182 +91,37 @@ fn count_refused(api: &Api<'_>, names: &[FormerName]) -> usize {
 }
 
 #[test]
-fn server_of_one_version_knows_the_other_versions_names() {
-    let current = SERVED.iter().flat_map(|version| {
-        let inputs = version.inputs.trainee.entries.iter();
-        inputs.map(|input| FormerName {
-            version: version.label,
-            name: input.name,
-            field: input.field.into(),
-        })
-    });
-    let names: Vec<FormerName> = FORMER_NAMES.iter().copied().chain(current).collect();
+fn names_of_absent_versions_are_rejected_with_the_right_name() {
+    let mut refused = 0;
     for version in SERVED {
-        let register = Register::with_versions(select(&[version.label.to_string()]).unwrap());
-        assert!(
-            count_refused(&register.api(version), &names) > 0,
-            "{}",
-            version.label
-        );
+        let alone = [*version];
+        let versions = Versions::among(&alone, &alone, FORMER_NAMES);
+        let register = Register::with_versions(Box::leak(Box::new(versions)));
+        refused += count_refused(&register.api(version));
     }
+    assert!(refused > 0);
 }
 
 #[test]
-fn removed_versions_names_are_rejected_with_the_right_name() {
-    let labels: BTreeSet<Label> = FORMER_NAMES.iter().map(|former| former.version).collect();
-    assert!(!labels.is_empty());
-    for label in labels {
-        let list: Vec<&'static ApiVersion> = SERVED
-            .iter()
-            .copied()
-            .filter(|version| version.label != label)
-            .collect();
-        let names: Vec<_> = FORMER_NAMES
-            .iter()
-            .copied()
-            .filter(|former| former.version == label)
-            .collect();
-        let register = Register::with_versions(leaked(Versions::among(&list, &list, FORMER_NAMES)));
-        let refused: usize = list
-            .iter()
-            .map(|version| count_refused(&register.api(version), &names))
-            .sum();
-        assert!(refused > 0, "{label}");
-    }
-}
-
-/// A version after the newest one, with another name for a field.
-fn later_version(field: F, name: &'static str) -> &'static ApiVersion {
-    let newest = *SERVED.last().unwrap();
-    let label = Label::release(newest.label.year + 1, 0);
-    let renamed = |input: &InputName<F>| {
-        if input.field == field {
-            InputName { name, ..*input }
-        } else {
-            *input
-        }
-    };
-    let entries: Vec<_> = newest.inputs.trainee.entries.iter().map(renamed).collect();
-    let mut by_name = entries.clone();
-    by_name.sort_by_key(|input| input.name);
-    let trainee = Inputs {
-        entries: entries.leak(),
-        by_name: by_name.leak(),
-        ..newest.inputs.trainee
-    };
-    let inputs = AllInputs {
-        trainee,
-        ..newest.inputs
-    };
-    let shown = |entry: &Entry<Trainee>| {
-        if entry.field() == Some(field) {
-            Entry {
-                name,
-                key: format!(",\"{name}\":").leak(),
-                ..*entry
-            }
-        } else {
-            *entry
-        }
-    };
-    let entries: Vec<_> = newest.shapes.trainee.entries.iter().map(shown).collect();
-    let mut names: Vec<_> = entries
-        .iter()
-        .map(|entry| InputName::new(entry.name, ()))
-        .collect();
-    names.sort_by_key(|shown| shown.name);
-    let trainee = Shape {
-        entries: entries.leak(),
-        names: names.leak(),
-        ..newest.shapes.trainee
-    };
-    let shapes = Shapes {
-        trainee,
-        ..newest.shapes
-    };
-    leaked(ApiVersion {
-        label,
-        inputs,
-        shapes,
-        refuses_names_up_to: label,
-        ..*newest
-    })
-}
-
-#[test]
-fn name_only_in_later_versions_warns_with_the_version() {
-    let later = later_version(F::study_mode, "mode_of_study");
-    let list: Vec<&'static ApiVersion> = SERVED.iter().copied().chain([later]).collect();
-    let versions: &Versions = leaked(Versions::among(&list, &list, FORMER_NAMES));
-    let register = Register::with_versions(versions);
-    for version in SERVED {
-        let api = register.api(version);
-        let own_name = version.inputs.trainee.name_of(F::study_mode).unwrap();
-        let body = Body::new(version).with_key("mode_of_study", "31");
-        let created = api.create(api.example().with(F::last_name, version.label.to_string()));
-        let reply = api.send("PATCH", &created.path(), body.clone()).is(200);
-        let hint = format!("{} calls {own_name} this", later.label);
-        assert_eq!(
-            reply.warnings(),
-            [format!("299 - \"unknown field mode_of_study ({hint})\"")]
-        );
-        assert_eq!(*reply.data(), created.data);
-        let strict = api
-            .request("PATCH", &created.path())
-            .header("Prefer", "handling=strict")
-            .json(body)
-            .send();
-        assert!(
-            strict.problems(&["mode_of_study"])[0].ends_with(&hint),
-            "{}",
-            strict.body
-        );
-        // What only later versions have at all.
-        let unheard = &versions
-            .find(version.label)
-            .unwrap()
-            .other_names
-            .trainee
-            .ignored;
-        for unheard in unheard
-            .iter()
-            .filter(|unheard| unheard.name != "mode_of_study")
-        {
+fn name_that_only_later_versions_have_warns() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let ignored = &api.served().other_names.trainee.ignored;
+        for unheard in ignored {
             let Some(origin) = unheard.later else {
                 continue;
             };
-            let body = Body::new(version).with_key(unheard.name, "FR");
+            let body = Body::new(api.version).with_key(unheard.name, "FR");
             let reply = api.send("PATCH", &created.path(), body).is(200);
-            let later = list
-                .iter()
-                .find(|later| later.label == origin.version)
-                .unwrap();
-            let field = later.inputs.trainee.field(unheard.name);
-            let hint = match field.and_then(|field| version.inputs.trainee.name_of(field)) {
-                Some(own_name) => format!("calls {own_name} this"),
-                None => "has it".to_owned(),
-            };
             let expected = format!(
-                "299 - \"unknown field {} ({} {hint})\"",
+                "299 - \"unknown field {} ({} ",
                 unheard.name, origin.version
             );
-            assert_eq!(reply.warnings(), [expected]);
+            let warnings = reply.warnings();
+            assert!(
+                warnings.len() == 1 && warnings[0].starts_with(&expected),
+                "{expected}: {warnings:?}"
+            );
         }
-    }
-    // The later version refuses the older name.
-    let api = register.api(later);
-    let created = api.create(api.example().with(F::last_name, "Later"));
-    let older = SERVED
-        .last()
-        .unwrap()
-        .inputs
-        .trainee
-        .name_of(F::study_mode)
-        .unwrap();
-    api.send(
-        "PATCH",
-        &created.path(),
-        Body::new(later).with_key(older, "31"),
-    )
-    .problems(&[older]);
+    });
 }

@@ -3,7 +3,7 @@
 use adapter_kit::ApiVersion;
 use serde_json::{Map, Value, json};
 
-use crate::api::support::{Register, Response};
+use crate::api::support::{Register, Response, TextChecks as _};
 use crate::api::versions::snapshots::without_link_versions;
 
 /// The guide to integration, with the commonest mistakes.
@@ -76,9 +76,6 @@ fn the_commonest_mistakes_are_answered_as_documented() {
         .iter()
         .map(|reply| without_link_versions(&shown(reply)))
     {
-        assert!(
-            guide.contains(&format!("\n{shown}\n")),
-            "the guide does not show this reply:\n{shown}"
-        );
+        guide.shows(&[&format!("\n{shown}\n")]);
     }
 }

@@ -9,7 +9,7 @@ use domain::lifecycle::{Action, next_state};
 use serde_json::{Value, json};
 use versions::SERVED;
 
-use crate::api::support::{Api, Body, Register, Response, Shown, every_version};
+use crate::api::support::{Body, Register, Response, every_version};
 use crate::api::trainees::ten_mistakes;
 
 /// Where the snapshots are.
@@ -85,209 +85,65 @@ fn is_timestamp(text: &str) -> bool {
         && chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.3fZ").is_ok()
 }
 
-/// A trainee with a value in every field that is shown only then.
-fn with_nine_disabilities(api: &Api<'_>) -> Shown {
-    let more = [
-        F::disability2,
-        F::disability3,
-        F::disability4,
-        F::disability5,
-        F::disability6,
-        F::disability7,
-    ];
-    let more = more.into_iter().chain([F::disability8, F::disability9]);
-    let codes = ["51", "53", "54", "55", "56", "57", "59", "96"];
-    api.create(
-        more.zip(codes)
-            .fold(api.example(), |body, (field, code)| body.with(field, code)),
-    )
-}
-
 #[test]
-fn the_fields_of_a_trainee_are_those_of_the_contract() {
+fn fields_of_replies_are_the_committed_ones() {
     every_version(|api| {
-        let created = api.create(api.example());
-        assert_eq!(api.read(created.id()).keys(), created.keys());
-        let nested = |field| {
-            created.value(field)[0]
+        let keys = |value: &Value| {
+            let keys: Vec<&str> = value
                 .as_object()
                 .unwrap()
                 .keys()
-                .cloned()
-                .collect::<Vec<_>>()
-                .join("\n")
+                .map(String::as_str)
+                .collect();
+            keys.join("\n")
         };
+        let created = api.create(api.example());
+        assert_eq!(api.read(created.id()).keys(), created.keys());
         let text = format!(
             "{} fields of a trainee\n{}\n\nof a placement in it\n{}\n\nof a degree in it\n{}\n",
             created.keys().len(),
-            created.keys().join("\n"),
-            nested(F::placements),
-            nested(F::degrees)
+            keys(&created.data),
+            keys(&created.value(F::placements)[0]),
+            keys(&created.value(F::degrees)[0])
         );
         version_matches(api.version, "fields", &text);
-    });
-}
-
-#[test]
-fn every_reply_has_the_fields_of_the_contract() {
-    every_version(|api| {
-        let keys = |value: &Value| {
-            value
-                .as_object()
-                .unwrap()
-                .keys()
-                .cloned()
-                .collect::<Vec<_>>()
-                .join("\n")
-        };
-        let trainee = api.create(api.example());
-        let path = trainee.path();
         let placement = json!({ "data": { "urn": "990001" } });
         let degree = json!({ "data": { "subject": "100485", "country": "FR", "non_uk_degree": "083", "graduation_year": 2019 } });
-        let placement = api
-            .send("POST", &format!("{path}/placements"), placement)
-            .is(201);
-        let degree = api.send("POST", &format!("{path}/degrees"), degree).is(201);
+        let add = |list: &str, body: Value| {
+            let path = format!("{}/{list}", created.path());
+            api.send("POST", &path, body).is(201)
+        };
         let text = format!(
             "of a placement by itself\n{}\n\nof a degree by itself\n{}\n\nof a list\n{}\n",
-            keys(placement.data()),
-            keys(&degree.data()[0]),
+            keys(add("placements", placement).data()),
+            keys(&add("degrees", degree).data()[0]),
             keys(&api.get("/trainees").is(200).body)
         );
         version_matches(api.version, "parts", &text);
+    });
+}
 
-        let one_placement = format!(
-            "{path}/placements/{}",
-            placement.data()["placement_id"].as_str().unwrap()
-        );
-        let one_degree = format!(
-            "{path}/degrees/{}",
-            degree.data()[0]["degree_id"].as_str().unwrap()
-        );
-        for reply in [
-            api.send(
-                "PATCH",
-                &one_placement,
-                json!({ "data": { "urn": "990002" } }),
+#[test]
+fn samples_of_replies_are_the_committed_ones() {
+    every_version(|api| {
+        let (mistakes, _) = ten_mistakes::body_and_places(api);
+        let created = api.send("POST", "/trainees", api.example()).is(201);
+        let withdraw = format!("{}/withdraw", api.shown(&created).path());
+        let withdrawal = Body::withdrawal(api.version);
+        for (name, reply) in [
+            ("create", created),
+            (
+                "conflict",
+                api.send("POST", "/trainees", api.example()).is(409),
             ),
-            api.get(&one_placement),
+            (
+                "ten-mistakes",
+                api.send("POST", "/trainees", mistakes).is(422),
+            ),
+            ("withdraw", api.send("POST", &withdraw, withdrawal).is(200)),
         ] {
-            assert_eq!(keys(reply.is(200).data()), keys(placement.data()));
+            version_matches(api.version, name, &reported(&reply));
         }
-        for reply in [
-            api.send(
-                "PUT",
-                &one_degree,
-                json!({ "data": { "graduation_year": 2018 } }),
-            ),
-            api.get(&one_degree),
-        ] {
-            assert_eq!(keys(reply.is(200).data()), keys(&degree.data()[0]));
-        }
-        assert_eq!(
-            keys(&api.get(&format!("{path}/placements")).is(200).data()[1]),
-            keys(placement.data())
-        );
-        assert_eq!(
-            keys(&api.get(&format!("{path}/degrees")).is(200).data()[0]),
-            keys(&degree.data()[0])
-        );
-        for reply in [
-            api.request("DELETE", &one_placement).send(),
-            api.request("DELETE", &one_degree).send(),
-            api.send(
-                "POST",
-                &format!("{path}/defer"),
-                json!({ "data": { "defer_date": "2026-10-01", "defer_reason": "Illness" } }),
-            ),
-            api.send(
-                "POST",
-                &format!("{path}/withdraw"),
-                Body::withdrawal(api.version),
-            ),
-        ] {
-            assert_eq!(keys(reply.is(200).data()), trainee.keys().join("\n"));
-        }
-        let conflict = api.send("POST", "/trainees", api.example()).is(409);
-        assert_eq!(keys(&conflict.data()[0]), trainee.keys().join("\n"));
-    });
-}
-
-#[test]
-fn a_trainee_has_as_many_fields_as_the_contract_says() {
-    for (label, count) in [("v2025.0", 92), ("v2026.0", 88), ("v2026.1", 89)] {
-        // A version that was removed has none; its removal runs this test.
-        let Some(version) = SERVED
-            .iter()
-            .copied()
-            .find(|version| version.label.to_string() == label)
-        else {
-            continue;
-        };
-        let register = Register::start();
-        let api = register.api(version);
-        let created = api.create(api.example());
-        assert_eq!(created.keys().len(), count, "{label}");
-        assert_eq!(api.read(created.id()).keys().len(), count, "{label}");
-        let register = Register::start();
-        let api = register.api(version);
-        let disabled = with_nine_disabilities(&api);
-        let more: Vec<String> = (3..=9)
-            .map(|number| format!("disability{number}"))
-            .collect();
-        assert_eq!(disabled.keys().len(), count + more.len(), "{label}");
-        assert!(
-            more.iter()
-                .all(|name| disabled.keys().contains(&name.as_str())),
-            "{label}"
-        );
-    }
-}
-
-#[test]
-fn the_sample_of_a_create_reply_is_the_committed_one() {
-    every_version(|api| {
-        version_matches(
-            api.version,
-            "create",
-            &reported(&api.send("POST", "/trainees", api.example()).is(201)),
-        );
-    });
-}
-
-#[test]
-fn the_sample_of_a_withdrawal_is_the_committed_one() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        let body = Body::withdrawal(api.version);
-        let reply = api
-            .send("POST", &format!("{}/withdraw", created.path()), body)
-            .is(200);
-        version_matches(api.version, "withdraw", &reported(&reply));
-    });
-}
-
-#[test]
-fn the_conflict_is_the_committed_one() {
-    every_version(|api| {
-        api.create(api.example());
-        version_matches(
-            api.version,
-            "conflict",
-            &reported(&api.send("POST", "/trainees", api.example()).is(409)),
-        );
-    });
-}
-
-#[test]
-fn the_ten_mistakes_are_answered_as_committed() {
-    every_version(|api| {
-        let (body, _) = ten_mistakes::body_and_places(api);
-        version_matches(
-            api.version,
-            "ten-mistakes",
-            &reported(&api.send("POST", "/trainees", body).is(422)),
-        );
     });
 }
 

@@ -1,6 +1,6 @@
 //! Payloads of one version in the names of another, over HTTP.
 
-use domain::{RecordField as _, TraineeField as F};
+use domain::TraineeField as F;
 use serde_json::{Value, json};
 
 use crate::api::support::{Body, Register, Request, Response, version};
@@ -81,186 +81,55 @@ fn accepted_body_is_accepted_in_other_versions_after_translation() {
 }
 
 #[test]
-fn names_are_renamed_in_withdrawals_and_beside_nested_records() {
-    let developer = Developer::new();
-    let body = example("v2025.0").with(F::training_partner_urn, "990001");
-    let translation = developer.translate("v2025.0", "v2026.1", body);
+fn reply_has_all_findings_of_a_translation() {
+    let data = json!({ "data": {
+        "course_subject_one": "100403",
+        "training_route": "02",
+        "email": "unknown",
+        "expected_end_date": "2027-07-16",
+        "midle_names": "Ola",
+    } });
+    let question = json!({ "from": "v2025.0", "to": "v2026.1", "purpose": "update", "data": data });
+    let mut translation = Developer::new().ask(question).is(200).body;
+    let candidates = translation["notices"][1]["candidates"].take();
+    let expected = json!({
+        "from": "v2025.0", "to": "v2026.1", "record": "trainee", "direction": "request", "purpose": "update",
+        "data": { "data": {
+            "course_subject_1": "100403", "training_route": "02", "email": "unknown", "midle_names": "Ola",
+        } },
+        "renames": [{ "path": "course_subject_one", "from": "course_subject_one", "to": "course_subject_1" }],
+        "lost": [{
+            "path": "expected_end_date", "name": "expected_end_date", "value": "2027-07-16", "why": "copy",
+            "same_as": "itt_end_date", "message": "v2026.1 has no such copy of itt_end_date",
+        }],
+        "problems": [
+            {
+                "error": "UnprocessableEntity", "code": "unknown_code", "field": "training_route",
+                "message": "training_route \"02\" is not in the list; the first of 13 codes are 03, 09, 10, 11, 12, 14, \
+                            15, 16, 17, 18; see GET /api/v2026.1/reference-data?field=training_route",
+            },
+            {
+                "error": "UnprocessableEntity", "code": "not_email", "field": "email",
+                "message": "email is not a valid e-mail address",
+            },
+        ],
+        "notices": [
+            {
+                "path": "midle_names", "code": "unknown_name", "nearest": "middle_names",
+                "message": "midle_names is not a field in v2025.0; did you mean middle_names?",
+            },
+            {
+                "path": "training_route", "code": "code_ended", "candidates": null,
+                "message": "training_route has the code 02, which v2026.1 no longer accepts: no code replaces it; send the \
+                            code of the route that the trainee is on now; if you cannot tell, ask the operator of the register",
+            },
+        ],
+    });
+    assert_eq!(translation, expected);
+    let first = json!({ "code": "03", "name": "School Direct salaried" });
     assert_eq!(
-        each(&translation, "renames", "from"),
-        ["course_subject_one", "lead_partner_urn"]
-    );
-    assert_eq!(
-        each(&translation, "renames", "to"),
-        ["course_subject_1", "training_partner_urn"]
-    );
-    assert_eq!(
-        translation["data"]["data"]["training_partner_urn"],
-        "990001"
-    );
-    let withdrawal =
-        developer.translate("v2025.0", "v2026.1", Body::withdrawal(version("v2025.0")));
-    assert_eq!(
-        (&withdrawal["record"], &withdrawal["problems"]),
-        (&json!("withdrawal"), &json!([]))
-    );
-    assert_eq!(each(&withdrawal, "renames", "path"), ["withdraw_date"]);
-    let nested = json!({ "data": { "degrees_attributes": [{ "subject": "0", "graduation_year": 2020, "sujet": 1 }] } });
-    let nested = developer
-        .ask(json!({ "from": "v2025.0", "to": "v2026.1", "data": nested, "purpose": "create" }))
-        .body;
-    assert!(
-        problems(&nested).contains(&("unknown_code", "degrees_attributes[0].subject")),
-        "{nested:#}"
-    );
-    assert_eq!(
-        each(&nested, "notices", "path"),
-        ["degrees_attributes[0].sujet"]
-    );
-}
-
-#[test]
-fn ended_code_is_translated_with_its_replacement() {
-    let developer = Developer::new();
-    let body = example("v2025.0").with(F::training_route, "02");
-    let translation = developer.translate("v2025.0", "v2026.1", body);
-    assert_eq!(problems(&translation), [("unknown_code", "training_route")]);
-    let ended = translation["notices"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|notice| notice["code"] == "code_ended")
-        .unwrap();
-    assert_eq!(
-        (&ended["path"], &ended["message"]),
-        (
-            &json!("training_route"),
-            &json!(
-                "training_route has the code 02, which v2026.1 no longer accepts: no code replaces it; send the \
-                 code of the route that the trainee is on now; if you cannot tell, ask the operator of the register"
-            )
-        )
-    );
-    let candidates = ended["candidates"].as_array().unwrap();
-    assert_eq!(
-        (candidates.len(), &candidates[0]),
-        (
-            13,
-            &json!({ "code": "03", "name": "School Direct salaried" })
-        )
-    );
-}
-
-#[test]
-fn names_of_other_versions_stay_and_unknown_ones_are_reported() {
-    let developer = Developer::new();
-    let body = json!({ "data": { "course_subject_1": "100403", "midle_names": "Ola", "colour": {"a": [1]} } });
-    let translation = developer.translate("v2025.0", "v2026.1", body.clone());
-    assert_eq!(translation["data"], body);
-    assert_eq!(
-        each(&translation, "notices", "code"),
-        [
-            "foreign_name",
-            "unknown_name",
-            "unknown_name",
-            "may_be_refused"
-        ]
-    );
-    assert_eq!(translation["notices"][1]["nearest"], "middle_names");
-    assert_eq!(translation["lost"], json!([]));
-}
-
-#[test]
-fn primary_course_that_older_versions_reorder_is_rejected_by_newest() {
-    let developer = Developer::new();
-    let body = example("v2025.0")
-        .with(F::course_age_range, "13914")
-        .with(F::course_subject_1, "100403");
-    developer
-        .0
-        .api(version("v2025.0"))
-        .send("POST", "/trainees", body.clone())
-        .is(201);
-    let translation = developer.translate("v2025.0", "v2026.1", body);
-    assert_eq!(
-        problems(&translation),
-        [("subject_for_phase", "course_subject_1")]
-    );
-    let message = translation["problems"][0]["message"].as_str().unwrap();
-    assert!(
-        message.starts_with("course_subject_1 must be 100511"),
-        "{message}"
-    );
-    // An update that does not say the route may yet be one of an early years trainee.
-    let update = json!({ "data": { "course_subject_one": "100403", "course_age_range": "13914" } });
-    let translation = developer.translate("v2025.0", "v2026.1", update);
-    assert_eq!(
-        (problems(&translation), &translation["purpose"]),
-        (vec![], &json!("update"))
-    );
-    assert_eq!(each(&translation, "notices", "code"), ["may_be_refused"]);
-    assert!(
-        translation["notices"][0]["message"]
-            .as_str()
-            .unwrap()
-            .contains("training_route"),
-        "{translation:#}"
-    );
-}
-
-#[test]
-fn value_absent_from_an_older_version_is_reported_lost() {
-    let developer = Developer::new();
-    let body = example("v2026.1")
-        .with(F::training_route, "15")
-        .with(F::iqts_country, "FR");
-    let translation = developer.translate("v2026.1", "v2025.0", body);
-    let lost = &translation["lost"][0];
-    assert_eq!(
-        (&lost["path"], &lost["value"], &lost["why"]),
-        (&json!("iqts_country"), &json!("FR"), &json!("not_set"))
-    );
-    assert_eq!(problems(&translation), [("unknown_code", "training_route")]);
-    assert!(translation["data"]["data"].get("iqts_country").is_none());
-}
-
-#[test]
-fn replies_are_translated_into_what_the_other_version_answers() {
-    let developer = Developer::new();
-    let (older, newer) = (
-        developer.0.api(version("v2025.0")),
-        developer.0.api(version("v2026.1")),
-    );
-    let created = older.create(older.example().with(F::disability1, "58"));
-    let reply = older.get(&created.path()).is(200).body;
-    let translation = developer.translate("v2025.0", "v2026.1", reply.clone());
-    let mut expected = newer.get(&created.path()).is(200).body;
-    expected["data"]
-        .as_object_mut()
-        .unwrap()
-        .shift_remove(F::iqts_country.info().name);
-    assert_eq!(translation["data"], expected);
-    assert_eq!(
-        each(&translation, "lost", "name"),
-        ["expected_end_date", "bursary_level", "agency_disabilities"]
-    );
-    assert_eq!(translation["lost"][0]["same_as"], "itt_end_date");
-    assert_eq!(
-        (&translation["direction"], &translation["problems"]),
-        (&json!("reply"), &json!([]))
-    );
-    let list = older.get("/trainees?academic_cycle=2026").is(200).body;
-    let translated = developer.translate("v2025.0", "v2026.1", list.clone());
-    let mut expected = newer.get("/trainees?academic_cycle=2026").is(200).body;
-    expected["data"][0]
-        .as_object_mut()
-        .unwrap()
-        .shift_remove(F::iqts_country.info().name);
-    assert_eq!(translated["data"], expected);
-    assert!(each(&translated, "lost", "path").contains(&"[0].bursary_level"));
-    let error = json!({ "errors": [{ "error": "NotFound", "message": "not found" }] });
-    assert_eq!(
-        developer.translate("v2025.0", "v2026.1", error.clone())["data"],
-        error
+        (candidates.as_array().unwrap().len(), &candidates[0]),
+        (13, &first)
     );
 }
 
@@ -282,32 +151,6 @@ fn the_problems_are_those_that_the_version_answers() {
 }
 
 #[test]
-fn arrays_are_translated_body_by_body() {
-    let developer = Developer::new();
-    let bodies = json!([{ "data": { "course_subject_one": "100403" } }, { "withdraw_date": "2026-10-01" }, 7, null]);
-    let translation = developer.translate("v2025.0", "v2026.1", bodies);
-    let expected = json!([{ "data": { "course_subject_1": "100403" } }, { "withdrawal_date": "2026-10-01" }, 7, null]);
-    assert_eq!(translation["data"], expected);
-    assert_eq!(
-        each(&translation, "renames", "path"),
-        ["[0].course_subject_one", "[1].withdraw_date"]
-    );
-    let too_many = json!({ "from": "v2025.0", "to": "v2026.1", "data": vec![json!({}); 501] });
-    developer.ask(too_many).problems(&["data"]);
-}
-
-#[test]
-fn nested_lists_are_bounded_as_everywhere() {
-    let developer = Developer::new();
-    let body = example("v2026.0").with(F::placements, json!(vec![json!({ "urn": "990001" }); 101]));
-    let translation = developer.translate("v2026.0", "v2026.1", body);
-    assert_eq!(
-        problems(&translation),
-        [("too_many", "placements_attributes")]
-    );
-}
-
-#[test]
 fn malformed_question_is_rejected_with_every_key() {
     let developer = Developer::new();
     for question in [
@@ -322,6 +165,13 @@ fn malformed_question_is_rejected_with_every_key() {
     developer
         .ask(question)
         .problems(&["from", "to", "record", "purpose", "direction"]);
+    let too_many = json!({ "from": "v2025.0", "to": "v2026.1", "data": vec![json!({}); 501] });
+    developer.ask(too_many).problems(&["data"]);
+    let repeated =
+        r#"{"from": "v2025.0", "from": "v2026.0", "to": "v2026.1", "data": {}, "data": {}}"#;
+    let request = developer.request("POST").bytes(repeated);
+    let reply = request.header("Content-Type", "application/json").send();
+    reply.problems(&["from", "data"]);
     for data in [
         json!(7),
         json!("text"),
@@ -333,53 +183,6 @@ fn malformed_question_is_rejected_with_every_key() {
     ] {
         developer.translate("v2025.0", "v2026.1", data);
     }
-}
-
-#[test]
-fn repeated_keys_of_body_and_request_are_named() {
-    let developer = Developer::new();
-    let post = |text: &str| {
-        let request = developer.request("POST").bytes(text);
-        request.header("Content-Type", "application/json").send()
-    };
-    let translation = post(
-        r#"{"from": "v2025.0", "to": "v2026.1", "data": {"data": {"sex": "10", "sex": "11",
-            "degrees_attributes": [{"grade": "First-class honours", "grade": "Pass"}]}}}"#,
-    )
-    .is(200)
-    .body;
-    let repeated: Vec<_> = problems(&translation)
-        .into_iter()
-        .filter(|(code, _)| *code == "repeated_key")
-        .collect();
-    assert_eq!(
-        repeated,
-        [
-            ("repeated_key", "degrees_attributes[0].grade"),
-            ("repeated_key", "sex")
-        ]
-    );
-    assert_eq!(translation["data"]["data"]["sex"], "10");
-    post(r#"{"from": "v2025.0", "from": "v2026.0", "to": "v2026.1", "data": {}, "data": {}}"#)
-        .problems(&["from", "data"]);
-}
-
-#[test]
-fn body_with_names_of_replies_is_read_as_a_request() {
-    let developer = Developer::new();
-    for name in ["degrees", "placements", "trn", "expected_end_date"] {
-        let body = json!({ "data": { name: null, "email": "unknown" } });
-        let translation = developer.translate("v2025.0", "v2026.1", body);
-        assert_eq!(translation["direction"], "request", "{name}");
-        assert_eq!(problems(&translation), [("not_email", "email")]);
-    }
-    let body = json!({ "data": { "sex": "x" } });
-    let translation = developer.translate("v2025.0", "v2026.1", body);
-    assert_eq!(translation["otherwise"]["direction"], "reply");
-    assert_eq!(
-        translation["otherwise"]["problems"],
-        translation["problems"]
-    );
 }
 
 #[test]

@@ -204,69 +204,36 @@ mod tests {
         names.read(&serde_json::from_value(claims).unwrap(), None)
     }
 
+    /// Names of a claim, the claims of a person, and the numbers that are read.
+    const NUMBERS: &str = r#"
+ukprn | {"ukprn": "10012345"} | 10012345
+ukprn | {"ukprn": 10012345} | 10012345
+u | {"u": ["10012345", " 10067890 ", null, {}]} | 10012345 10067890
+/organisation/ukprn | {"organisation": {"ukprn": "10012345"}} | 10012345
+/https:~1~1a.example~1u | {"https://a.example/u": "10012345"} | 10012345
+https://a.example/u | {"https://a.example/u": "10012345"} | 10012345
+ukprn | {} | none
+ukprn | {"ukprn": null} | none
+ukprn | {"ukprn": true} | none
+ukprn | {"ukprn": {"a": 1}} | none
+ukprn | {"ukprn": ["", "1001234", "100123456", "1001234a"]} | none
+ukprn | {"ukprn": ["10012345,10067890", "%", "-0012345"]} | none
+"#;
+
     #[test]
     fn claim_with_one_or_several_numbers_is_read() {
-        let ukprns = |provider: &str, claims| read(provider, "", claims).ukprns;
-        assert_eq!(
-            ukprns("ukprn", json!({ "ukprn": "10012345" })),
-            ["10012345"]
-        );
-        assert_eq!(
-            ukprns("ukprn", json!({ "ukprn": 10_012_345 })),
-            ["10012345"]
-        );
-        assert_eq!(
-            ukprns("u", json!({ "u": ["10012345", " 10067890 ", null, {}] })),
-            ["10012345", "10067890"]
-        );
-        assert_eq!(
-            ukprns(
-                "/organisation/ukprn",
-                json!({ "organisation": { "ukprn": "10012345" } })
-            ),
-            ["10012345"]
-        );
-        assert_eq!(
-            ukprns(
-                "/https:~1~1a.example~1u",
-                json!({ "https://a.example/u": "10012345" })
-            ),
-            ["10012345"]
-        );
-        assert_eq!(
-            ukprns(
-                "https://a.example/u",
-                json!({ "https://a.example/u": "10012345" })
-            ),
-            ["10012345"]
-        );
-        for claims in [
-            json!({}),
-            json!({ "ukprn": null }),
-            json!({ "ukprn": true }),
-            json!({ "ukprn": { "a": 1 } }),
-        ] {
-            assert!(ukprns("ukprn", claims.clone()).is_empty(), "{claims}");
+        for line in NUMBERS.trim().lines() {
+            let [name, claims, expected] = line.split(" | ").collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let found = read(name, "", serde_json::from_str(claims).unwrap()).ukprns;
+            let expected = expected.split(' ').filter(|number| *number != "none");
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{line}");
         }
-        for wrong in [
-            "",
-            "1001234",
-            "100123456",
-            "1001234a",
-            "10012345,10067890",
-            "%",
-            "-0012345",
-        ] {
-            assert!(
-                ukprns("ukprn", json!({ "ukprn": wrong })).is_empty(),
-                "{wrong}"
-            );
-        }
-        assert_eq!(
-            ukprns("ukprn", json!({ "ukprn": vec!["10012345"; 200] })).len(),
-            MAX_ORGANISATIONS
-        );
-        assert!(ukprns("", json!({ "": "10012345", "ukprn": "10012345" })).is_empty());
+        let many = read("ukprn", "", json!({ "ukprn": vec!["10012345"; 200] }));
+        assert_eq!(many.ukprns.len(), MAX_ORGANISATIONS);
+        let unnamed = read("", "", json!({ "": "10012345", "ukprn": "10012345" }));
+        assert!(unnamed.ukprns.is_empty());
     }
 
     #[test]

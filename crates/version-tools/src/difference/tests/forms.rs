@@ -13,17 +13,13 @@ fn form_change_is_one_change_with_example() {
         degree_id, uk_degree, non_uk_degree, topic = subject, institution,
         graduation_year as MONTHS, grade, other_grade, country,
     };
-    let [there, back] = there_and_back(with_degree(YEARS_AS_MONTHS));
-    let change = only(&there);
-    assert_eq!(change.effect, Effect::ReadDifferently);
-    assert_eq!(change.summary, "`graduation_year` is written in months.");
-    let example = change.example.as_ref().unwrap();
-    assert_eq!(example.before, r#"{"graduation_year":2021}"#);
-    assert_eq!(example.after, r#"{"graduation_year":24252}"#);
-    let change = only(&back);
-    assert_eq!(
-        change.summary,
-        "`graduation_year` is no longer written in months."
+    check(
+        there_and_back(with_degree(YEARS_AS_MONTHS)),
+        r#"
+ReadDifferently degree responses: `graduation_year` is written in months. Example: `{"graduation_year":2021}` becomes `{"graduation_year":24252}`. Read `graduation_year` in months.
+back
+ReadDifferently degree responses: `graduation_year` is no longer written in months. Example: `{"graduation_year":24252}` becomes `{"graduation_year":2021}`. Read `graduation_year` as in the example.
+"#,
     );
 }
 
@@ -31,40 +27,26 @@ fn form_change_is_one_change_with_example() {
 fn form_of_identifiers_also_changes_their_paths() {
     const DEGREE_ID: Prefix = Prefix("degree_");
     let common = with_endpoints(&[Endpoint::ShowDegree], &[]);
+    let endpoints = common.endpoints;
     let prefixed = with_degree(shape! { Degree, DegreeField:
         degree_id as DEGREE_ID, uk_degree, non_uk_degree, topic = subject, institution,
         graduation_year, grade, other_grade, country,
     });
-    let endpoints = common.endpoints;
-    let [there, back] = both_ways(
-        common,
-        ApiVersion {
-            endpoints,
-            ..prefixed
-        },
-    );
-    let summaries: Vec<&str> = there
-        .changes
-        .iter()
-        .map(|change| change.summary.as_str())
-        .collect();
-    assert_eq!(
-        summaries,
-        [
-            "In paths, `degree_id` is written with the prefix `degree_`.",
-            "`degree_id` is written with the prefix `degree_`."
-        ]
-    );
-    let change = &there.changes[0];
-    assert_eq!(change.effect, Effect::Refused);
-    let example = change.example.as_ref().unwrap();
-    assert!(
-        example.after.contains("/degrees/degree_") && !example.before.contains("degree_"),
-        "{example:?}"
-    );
-    assert_eq!(
-        back.changes[0].summary,
-        "In paths, `degree_id` is no longer written with the prefix `degree_`."
+    check(
+        both_ways(
+            common,
+            ApiVersion {
+                endpoints,
+                ..prefixed
+            },
+        ),
+        r#"
+Refused paths: In paths, `degree_id` is written with the prefix `degree_`. Example: `"/api/v2001.0/trainees/2gVcJz8rTq5XwBnM4hKdYs7P/degrees/Lx6MtRb2VwHf9KzPq4YcGnJd"` becomes `"/api/v2002.0/trainees/2gVcJz8rTq5XwBnM4hKdYs7P/degrees/degree_Lx6MtRb2VwHf9KzPq4YcGnJd"`. Send identifiers as replies show them. For other texts, the reply is a 404.
+ReadDifferently degree responses: `degree_id` is written with the prefix `degree_`. Example: `{"degree_id":"1234567"}` becomes `{"degree_id":"degree_1234567"}`. Read `degree_id` with the prefix `degree_`.
+back
+Refused paths: In paths, `degree_id` is no longer written with the prefix `degree_`. Example: `"/api/v2002.0/trainees/2gVcJz8rTq5XwBnM4hKdYs7P/degrees/degree_Lx6MtRb2VwHf9KzPq4YcGnJd"` becomes `"/api/v2001.0/trainees/2gVcJz8rTq5XwBnM4hKdYs7P/degrees/Lx6MtRb2VwHf9KzPq4YcGnJd"`. Send identifiers as replies show them. For other texts, the reply is a 404.
+ReadDifferently degree responses: `degree_id` is no longer written with the prefix `degree_`. Example: `{"degree_id":"degree_1234567"}` becomes `{"degree_id":"1234567"}`. Read `degree_id` as in the example.
+"#,
     );
 }
 
@@ -75,31 +57,29 @@ fn form_of_filter_is_reported_if_its_text_changes() {
         no: "without",
         unknown: "any",
     };
-    let [there, back] = there_and_back(ApiVersion {
-        inputs: AllInputs {
-            // As text, a year as a number is the same.
-            filters: &[
-                (Filter::HasTrn, &WITH_OR_WITHOUT),
-                (Filter::AcademicCycle, &NUMBER),
-            ],
-            ..SAMPLE_VERSION.inputs
-        },
-        ..SAMPLE_VERSION
-    });
-    let change = only(&there);
-    assert_eq!(change.effect, Effect::Refused);
-    assert_eq!(
-        change.summary,
-        "The filter `has_trn` is written as `with`, `without` or `any`."
+    let inputs = AllInputs {
+        // As text, a year as a number is the same.
+        filters: &[
+            (Filter::HasTrn, &WITH_OR_WITHOUT),
+            (Filter::AcademicCycle, &NUMBER),
+        ],
+        ..SAMPLE_VERSION.inputs
+    };
+    check(
+        there_and_back(ApiVersion {
+            inputs,
+            ..SAMPLE_VERSION
+        }),
+        r#"
+Refused lists of trainees: The filter `has_trn` is written as `with`, `without` or `any`. Example: `"has_trn=true"` becomes `"has_trn=with"`. Send `has_trn=with` instead of `has_trn=true`. The old values are refused.
+back
+Refused lists of trainees: The filter `has_trn` is no longer written as `with`, `without` or `any`. Example: `"has_trn=with"` becomes `"has_trn=true"`. Send `has_trn=true` instead of `has_trn=with`. The old values are refused.
+"#,
     );
-    let example = change.example.as_ref().unwrap();
-    assert_eq!(example.before, r#""has_trn=true""#);
-    assert_eq!(example.after, r#""has_trn=with""#);
-    assert!(only(&back).advice.starts_with("Send `has_trn=true`"));
 }
 
 #[test]
-fn effect_in_requests_depends_on_what_is_still_read() {
+fn flag_instead_of_text_is_refused() {
     const FLAG: Flag = Flag {
         yes: "provider",
         no: "trainee",
@@ -108,21 +88,30 @@ fn effect_in_requests_depends_on_what_is_still_read() {
         left_on = withdrawal_date, trigger = trigger as FLAG, future_interest, reasons, another_reason,
         safeguarding_concern_reasons,
     };
+    check(
+        there_and_back(with_withdrawal(AS_FLAG)),
+        r#"
+Refused withdrawal requests: `trigger` is written as `true` for `provider` and `false` for `trainee`. Example: `{"trigger":"provider"}` becomes `{"trigger":true}`. Send `trigger` as `true` for `provider` and `false` for `trainee`. Other codes stay codes.
+back
+Refused withdrawal requests: `trigger` is no longer written as `true` for `provider` and `false` for `trainee`. Example: `{"trigger":true}` becomes `{"trigger":"provider"}`. Send `trigger` as in the example.
+"#,
+    );
+}
+
+#[test]
+fn object_instead_of_text_is_only_new() {
     const AS_OBJECT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
         left_on = withdrawal_date, trigger = trigger as LABELLED, future_interest, reasons, another_reason,
         safeguarding_concern_reasons,
     };
-    for (inputs, effect) in [
-        (AS_FLAG, Effect::Refused),
-        (AS_OBJECT, Effect::WorthKnowing),
-    ] {
-        let [there, back] = there_and_back(with_withdrawal(inputs));
-        let name = "trigger";
-        let (before, after) = (name, name);
-        let kind = FieldChangeKind::Rewritten { before, after };
-        assert_eq!(only_field_change(&there), (effect, kind));
-        assert_eq!(only_field_change(&back), (Effect::Refused, kind));
-    }
+    check(
+        there_and_back(with_withdrawal(AS_OBJECT)),
+        r#"
+WorthKnowing withdrawal requests: `trigger` is written as an object with `code` and `label`. Example: `{"trigger":"provider"}` becomes `{"trigger":{"code":"provider","label":"provider"}}`. Send `trigger` as an object with `code` and `label`. The earlier form is also accepted.
+back
+Refused withdrawal requests: `trigger` is no longer written as an object with `code` and `label`. Example: `{"trigger":{"code":"provider","label":"provider"}}` becomes `{"trigger":"provider"}`. Send `trigger` as in the example.
+"#,
+    );
 }
 
 #[test]
@@ -131,29 +120,13 @@ fn split_field_is_one_change_with_all_members() {
         left_on = withdrawal_date, trigger, future_interest, reasons, reason_word = another_reason[0] as FirstWord,
         reason_rest = another_reason[1] as FirstWord, safeguarding_concern_reasons,
     };
-    let [there, back] = there_and_back(with_withdrawal(SPLIT));
-    let change = only(&there);
-    assert!(
-        change.summary.starts_with(
-            "`another_reason` is split into `reason_word`, `reason_rest`, and written as two members"
-        ),
-        "{}",
-        change.summary
-    );
-    let example = change.example.as_ref().unwrap();
-    assert_eq!(
-        [example.before.as_str(), example.after.as_str()],
-        [
-            r#"{"another_reason":"Jane Mary Ann"}"#,
-            r#"{"reason_word":"Jane","reason_rest":"Mary Ann"}"#
-        ]
-    );
-    assert!(
-        only(&back)
-            .summary
-            .starts_with("`reason_word`, `reason_rest` are merged into `another_reason`"),
-        "{}",
-        only(&back).summary
+    check(
+        there_and_back(with_withdrawal(SPLIT)),
+        r#"
+Refused withdrawal requests: `another_reason` is split into `reason_word`, `reason_rest`, and written as two members: the first word, and the other words. Example: `{"another_reason":"Jane Mary Ann"}` becomes `{"reason_word":"Jane","reason_rest":"Mary Ann"}`. Send `reason_word`, `reason_rest` as two members: the first word, and the other words. White space between words becomes one space.
+back
+Refused withdrawal requests: `reason_word`, `reason_rest` are merged into `another_reason`, which is no longer written as two members: the first word, and the other words. Example: `{"reason_word":"Jane","reason_rest":"Mary Ann"}` becomes `{"another_reason":"Jane Mary Ann"}`. Send `another_reason` as in the example.
+"#,
     );
 }
 
