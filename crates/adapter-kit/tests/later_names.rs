@@ -9,7 +9,7 @@ use conformance::sample_version::SAMPLE_VERSION;
 use domain::{Lists, Trainee, TraineeField};
 
 const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField: given_names = first_names, training_partner_urn, training_route };
-const LATER_INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField: given_names = first_names, accredited_partner_urn = training_partner_urn };
+const LATER_INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField: given_names = first_names, accredited_partner_urn = training_partner_urn, iqts_country };
 
 static RELEASED: ApiVersion = ApiVersion {
     inputs: AllInputs {
@@ -29,7 +29,7 @@ static LATER: ApiVersion = ApiVersion {
 };
 
 /// The warning about the later version's name; the request is accepted.
-fn warning(versions: &[&'static ApiVersion]) -> String {
+fn warning(versions: &[&'static ApiVersion], name: &str) -> String {
     let versions = Versions::new(versions);
     let served = versions.find(RELEASED.label).unwrap();
     let reader = Reader {
@@ -37,8 +37,8 @@ fn warning(versions: &[&'static ApiVersion]) -> String {
         unknown: UnknownNames::Warn,
         nested: NestedLists::Read,
     };
-    let body = br#"{"data":{"given_names":"A","accredited_partner_urn":"900020"}}"#;
-    let sent = reader.read::<Trainee>(body).unwrap();
+    let body = format!(r#"{{"data":{{"given_names":"A","{name}":"900020"}}}}"#);
+    let sent = reader.read::<Trainee>(body.as_bytes()).unwrap();
     assert_eq!(sent.problems, []);
     let [notice] = sent.notices.as_slice() else {
         panic!("{:?}", sent.notices)
@@ -48,14 +48,20 @@ fn warning(versions: &[&'static ApiVersion]) -> String {
 
 #[test]
 fn later_name_warns_before_and_after_its_version_exists() {
-    assert_eq!(
-        warning(&[&RELEASED]),
-        "unknown field accredited_partner_urn"
-    );
-    assert_eq!(
-        warning(&[&RELEASED, &LATER]),
-        "unknown field accredited_partner_urn (v2027.0 calls training_partner_urn this)"
-    );
+    for (name, hint) in [
+        (
+            "accredited_partner_urn",
+            "v2027.0 calls training_partner_urn this",
+        ),
+        ("iqts_country", "v2027.0 has it"),
+    ] {
+        let unknown = format!("unknown field {name}");
+        assert_eq!(warning(&[&RELEASED], name), unknown);
+        assert_eq!(
+            warning(&[&RELEASED, &LATER], name),
+            format!("{unknown} ({hint})")
+        );
+    }
 }
 
 #[test]
