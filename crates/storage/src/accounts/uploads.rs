@@ -23,26 +23,29 @@
 //! report, for [`REPORT_KEPT`] after sending began.
 
 mod headings;
+mod problems;
 pub mod reports;
 mod rows;
 #[cfg(test)]
 mod tests;
 mod work;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 
-pub use self::rows::{ProblemCount, RowFilter, RowKey, RowStatus, UploadProblem, UploadRow};
+pub use self::problems::{ProblemCount, UploadProblem};
+pub use self::rows::{RowFilter, RowKey, RowStatus, UploadRow};
 pub use self::work::UploadLease;
 use crate::accounts::users::{SignedIn, StoredRole, UserRole};
 use crate::base::cause::Cause;
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, upload_problems, upload_rows, uploads, users};
 use crate::session::{Provider, ProviderSession, Session};
+use problems::NumbersByLine;
 
 /// How long the content of an upload is kept. An hour is left for a server that removes it late, so
 /// that it is gone after a day.
@@ -276,7 +279,7 @@ impl Session<'_> {
             ))
             .returning(uploads::id)
             .get_result(self.connection)?;
-        self.put_upload_rows(id, rows, &HashMap::new())?;
+        self.put_upload_rows(id, rows, &NumbersByLine::new())?;
         Ok(id)
     }
 

@@ -1,20 +1,18 @@
 //! The rows of an upload, with their results and problems.
 
-use std::collections::{BTreeSet, HashMap};
-
 use database::connection::DatabaseConnection;
-use diesel::dsl::{count_star, max};
+use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::upsert::excluded;
-use sha2::{Digest as _, Sha256};
 
 use super::UploadRecord;
+use super::problems::{NumbersByLine, write_numbers};
 use crate::error::StorageError;
-use crate::schema::{upload_problems, upload_rows};
+use crate::schema::upload_rows;
 use crate::session::Session;
 
 /// The most rows in one statement on PostgreSQL, and the most numbers in a condition.
-const ROWS_PER_STATEMENT: usize = 500;
+pub(super) const ROWS_PER_STATEMENT: usize = 500;
 
 /// What happens, or has happened, to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,36 +113,12 @@ pub struct RowKey {
     pub trainee_id: Option<String>,
 }
 
-/// A problem of a refused row.
-#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
-pub struct UploadProblem {
-    /// The line.
-    pub line: i64,
-    /// The heading of the column; blank for a problem of the whole row.
-    pub heading: String,
-    /// The problem.
-    pub words: String,
-}
-
-/// Rows with equal problems.
-#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
-pub struct ProblemCount {
-    /// The number of the problem within the upload, from 1.
-    pub number: i64,
-    /// The heading of the column; blank for a problem of the whole row.
-    pub heading: String,
-    /// The problem.
-    pub words: String,
-    /// The number of rows, at least 1.
-    pub rows: i64,
-}
-
 /// Which rows are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowFilter<'a> {
     /// Rows with one of these statuses.
     Statuses(&'a [RowStatus]),
-    /// Rows with this problem, by its number in [`ProblemCount`].
+    /// Rows with this problem, by its number in [`super::ProblemCount`].
     Problem(i64),
 }
 
@@ -158,18 +132,7 @@ struct StoredRow<'a> {
     trainee_id: Option<&'a str>,
     cells: &'a str,
     details: &'a str,
-    problems: &'a str,
-}
-
-#[derive(Insertable)]
-#[diesel(table_name = upload_problems, treat_none_as_default_value = false)]
-struct StoredProblem<'a> {
-    upload_id: i64,
-    number: i64,
-    digest: i64,
-    heading: &'a str,
-    words: &'a str,
-    rows: i64,
+    problems: String,
 }
 
 /// Adds rows, or replaces those with the same lines.
@@ -191,28 +154,16 @@ macro_rules! put_rows {
     };
 }
 
-/// Adds problems, or adds to the numbers of their rows.
-macro_rules! put_problems {
-    ($problems:expr, $connection:expr) => {
-        diesel::insert_into(upload_problems::table)
-            .values($problems)
-            .on_conflict((upload_problems::upload_id, upload_problems::number))
-            .do_update()
-            .set(upload_problems::rows.eq(upload_problems::rows + excluded(upload_problems::rows)))
-            .execute($connection)?
-    };
-}
-
 type Columns = (i64, String, Option<String>, Option<String>, String, String);
 
 impl Session<'_> {
     /// Adds rows to an upload, or replaces those with the same lines. `problems` has the numbers of
-    /// problems by line.
+    /// their problems.
     pub(super) fn put_upload_rows(
         &mut self,
         id: i64,
         rows: &[UploadRow],
-        problems: &HashMap<i64, String>,
+        problems: &NumbersByLine,
     ) -> Result<(), StorageError> {
         for rows in rows.chunks(ROWS_PER_STATEMENT) {
             let mut stored = Vec::with_capacity(rows.len());
@@ -225,7 +176,9 @@ impl Session<'_> {
                     trainee_id: row.trainee_id.as_deref(),
                     cells: &row.cells,
                     details: &row.details,
-                    problems: problems.get(&row.line).map_or("", String::as_str),
+                    problems: problems
+                        .get(&row.line)
+                        .map_or_else(String::new, |all| write_numbers(all)),
                 });
             }
             match self.connection {
@@ -241,77 +194,6 @@ impl Session<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Adds the problems of rows. Returns the numbers of the problems by line, as rows store them.
-    ///
-    /// The lease of the upload is held, so that no other server numbers its problems.
-    pub(super) fn number_problems(
-        &mut self,
-        id: i64,
-        problems: &[UploadProblem],
-    ) -> Result<HashMap<i64, String>, StorageError> {
-        let mut numbers_by_line = HashMap::new();
-        if problems.is_empty() {
-            return Ok(numbers_by_line);
-        }
-        let of_upload = upload_problems::table.filter(upload_problems::upload_id.eq(id));
-        let digests: Vec<_> = problems.iter().map(digest_problem).collect();
-        let mut numbers: HashMap<i64, i64> = HashMap::new();
-        for digests in digests.chunks(ROWS_PER_STATEMENT) {
-            let known = of_upload
-                .filter(upload_problems::digest.eq_any(digests))
-                .select((upload_problems::digest, upload_problems::number))
-                .load::<(i64, i64)>(self.connection)?;
-            numbers.extend(known);
-        }
-        let last = of_upload
-            .select(max(upload_problems::number))
-            .first::<Option<i64>>(self.connection)?;
-        let mut next = last.unwrap_or(0) + 1;
-        let mut stored: Vec<StoredProblem<'_>> = Vec::new();
-        let mut positions = HashMap::new();
-        for (problem, digest) in problems.iter().zip(digests) {
-            let number = *numbers.entry(digest).or_insert_with(|| {
-                next += 1;
-                next - 1
-            });
-            let of_line: &mut String = numbers_by_line.entry(problem.line).or_default();
-            if read_numbers(of_line).any(|other| other == number) {
-                continue;
-            }
-            if !of_line.is_empty() {
-                of_line.push(',');
-            }
-            of_line.push_str(&number.to_string());
-            let position = *positions.entry(number).or_insert_with(|| {
-                stored.push(StoredProblem {
-                    upload_id: id,
-                    number,
-                    digest,
-                    heading: &problem.heading,
-                    words: &problem.words,
-                    rows: 0,
-                });
-                stored.len() - 1
-            });
-            if let Some(problem) = stored.get_mut(position) {
-                problem.rows += 1;
-            }
-        }
-        for stored in stored.chunks(ROWS_PER_STATEMENT) {
-            match self.connection {
-                DatabaseConnection::Postgres(inner) => {
-                    put_problems!(stored, inner);
-                }
-                DatabaseConnection::Sqlite(inner) => {
-                    for problem in stored {
-                        put_problems!(problem, inner);
-                    }
-                }
-            }
-        }
-        Ok(numbers_by_line)
     }
 
     /// The numbers of rows by status. Statuses without rows are left out.
@@ -377,18 +259,6 @@ impl Session<'_> {
         Ok(rows)
     }
 
-    /// The lines of the rows that have the problem with this number.
-    fn lines_with_problem(&mut self, id: i64, problem: i64) -> Result<Vec<i64>, StorageError> {
-        let rows = upload_rows::table
-            .filter(upload_rows::upload_id.eq(id))
-            .filter(upload_rows::problems.ne(""))
-            .select((upload_rows::line, upload_rows::problems))
-            .load::<(i64, String)>(self.connection)?;
-        let mut with_problem = rows;
-        with_problem.retain(|(_, numbers)| read_numbers(numbers).any(|number| number == problem));
-        Ok(with_problem.into_iter().map(|(line, _)| line).collect())
-    }
-
     /// The keys of all rows, in the order of the lines.
     ///
     /// # Errors
@@ -405,96 +275,6 @@ impl Session<'_> {
             ))
             .load(self.connection)?)
     }
-
-    /// Up to `most` different problems with the numbers of their rows, the most frequent first.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn count_upload_problems(
-        &mut self,
-        upload: &UploadRecord,
-        most: i64,
-    ) -> Result<Vec<ProblemCount>, StorageError> {
-        let counted = upload_problems::table
-            .filter(upload_problems::upload_id.eq(upload.id))
-            .order((upload_problems::rows.desc(), upload_problems::number))
-            .limit(most)
-            .select((
-                upload_problems::number,
-                upload_problems::heading,
-                upload_problems::words,
-                upload_problems::rows,
-            ));
-        Ok(counted.load(self.connection)?)
-    }
-
-    /// The problems of rows from one line to another, in the order of the lines.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn list_upload_problems(
-        &mut self,
-        upload: &UploadRecord,
-        from: i64,
-        to: i64,
-    ) -> Result<Vec<UploadProblem>, StorageError> {
-        let rows = upload_rows::table
-            .filter(upload_rows::upload_id.eq(upload.id))
-            .filter(upload_rows::line.between(from, to))
-            .filter(upload_rows::problems.ne(""))
-            .order(upload_rows::line)
-            .select((upload_rows::line, upload_rows::problems))
-            .load::<(i64, String)>(self.connection)?;
-        let wanted: BTreeSet<i64> = rows
-            .iter()
-            .flat_map(|(_, numbers)| read_numbers(numbers))
-            .collect();
-        let wanted: Vec<i64> = wanted.into_iter().collect();
-        let mut described: HashMap<i64, (String, String)> = HashMap::new();
-        for numbers in wanted.chunks(ROWS_PER_STATEMENT) {
-            let found = upload_problems::table
-                .filter(upload_problems::upload_id.eq(upload.id))
-                .filter(upload_problems::number.eq_any(numbers))
-                .select((
-                    upload_problems::number,
-                    (upload_problems::heading, upload_problems::words),
-                ))
-                .load::<(i64, (String, String))>(self.connection)?;
-            described.extend(found);
-        }
-        let mut problems = Vec::new();
-        for (line, numbers) in rows {
-            for (heading, words) in read_numbers(&numbers).filter_map(|one| described.get(&one)) {
-                problems.push(UploadProblem {
-                    line,
-                    heading: heading.clone(),
-                    words: words.clone(),
-                });
-            }
-        }
-        Ok(problems)
-    }
-}
-
-/// The digest of a problem. The problems of one upload differ in its first 8 bytes.
-fn digest_problem(problem: &UploadProblem) -> i64 {
-    let digest = Sha256::new()
-        .chain_update(&problem.heading)
-        .chain_update("\u{1f}")
-        .chain_update(&problem.words)
-        .finalize();
-    let mut first = [0; 8];
-    for (byte, of_digest) in first.iter_mut().zip(digest) {
-        *byte = of_digest;
-    }
-    i64::from_be_bytes(first)
-}
-
-/// Reads the numbers of the problems of a row.
-fn read_numbers(stored: &str) -> impl Iterator<Item = i64> {
-    stored.split(',').filter_map(|number| number.parse().ok())
 }
 
 /// The numbers of rows of an upload by status.

@@ -3,7 +3,8 @@
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 
-use super::rows::{RowStatus, UploadProblem, UploadRow};
+use super::problems::UploadProblem;
+use super::rows::{RowStatus, UploadRow};
 use super::{StoredUpload, UploadRecord, UploadState, Uploader, is_owned, names, record};
 use crate::error::StorageError;
 use crate::schema::{upload_rows, uploads};
