@@ -34,31 +34,11 @@ pub const SERVED: &[&ApiVersion] = &[
 ];
 
 /// The removed versions, oldest first.
+#[rustfmt::skip]
 pub const REMOVED: &[Removed] = &[
-    Removed {
-        label: Label {
-            year: 0,
-            major: 1,
-            stage: Stage::Release,
-        },
-        since: date(2024, 4, 22),
-    },
-    Removed {
-        label: Label {
-            year: 1,
-            major: 0,
-            stage: Stage::PreRelease,
-        },
-        since: date(2024, 8, 12),
-    },
-    Removed {
-        label: Label {
-            year: 2025,
-            major: 0,
-            stage: Stage::Candidate,
-        },
-        since: date(2025, 5, 13),
-    },
+    Removed { label: Label { year: 0, major: 1, stage: Stage::Release }, since: date(2024, 4, 22) },
+    Removed { label: Label { year: 1, major: 0, stage: Stage::PreRelease }, since: date(2024, 8, 12) },
+    Removed { label: Label { year: 2025, major: 0, stage: Stage::Candidate }, since: date(2025, 5, 13) },
 ];
 
 static ALL: LazyLock<Versions> = LazyLock::new(|| Versions::among(SERVED, SERVED, FORMER_NAMES));

@@ -161,11 +161,17 @@ pub(crate) fn add_to_lists(version: &Version) -> Result<(), Failure> {
 
 /// Adds the version to the list of removed versions, with its publication date.
 pub(crate) fn add_to_removed(version: &Version, since: &str) -> Result<(), Failure> {
-    let begin =
-        |version: &Version| format!("    Removed {{ label: {}, since: ", version.label_literal());
-    let line = format!("{}date({since}) }},", begin(version));
-    let is_of_kind = |other: &Version, found: &str| found.starts_with(&begin(other));
-    insert_into(LIST, version, &line, is_of_kind)
+    let line = format!("{}date({since}) }},", begin_removed(version));
+    insert_into(LIST, version, &line, is_removed)
+}
+
+/// The beginning of the entry of a removed version.
+fn begin_removed(version: &Version) -> String {
+    format!("    Removed {{ label: {}, since: ", version.label_literal())
+}
+
+fn is_removed(version: &Version, line: &str) -> bool {
+    line.starts_with(&begin_removed(version))
 }
 
 /// Removes the version from every list.
@@ -326,6 +332,14 @@ mod tests {
         }
         assert_eq!(Version::from_line("adapter-kit.workspace = true"), None);
         assert_eq!(Version::from_line("api-value.workspace = true"), None);
+    }
+
+    #[test]
+    fn committed_list_accepts_removed_version() {
+        let list = include_str!("../../versions/src/lib.rs");
+        let line = "    // The removed version.";
+        let with_line = insert_line(list, &version("v2999.0"), line, is_removed).unwrap();
+        assert!(with_line.contains(&format!("{line}\n];\n")), "{with_line}");
     }
 
     #[test]
