@@ -91,20 +91,19 @@ pub(super) struct Place {
 }
 
 /// The places of all problems that are expected.
-pub(super) struct Places<R> {
+pub(super) struct Places {
     pub(super) list: Vec<Place>,
-    /// Whether a place is in a field that the version does not have or does not need.
-    pub(super) ignored: bool,
-    record: std::marker::PhantomData<R>,
+    /// Whether places are left out, because the version does not have the field, or sets it by
+    /// itself.
+    pub(super) are_ignored: bool,
 }
 
-impl<R: WireRecord> Places<R> {
-    pub(super) fn expected(step: &Step<'_>) -> Self {
+impl Places {
+    pub(super) fn expected<R: WireRecord>(step: &Step<'_>) -> Self {
         let version = step.api.version;
         let mut places = Self {
             list: Vec::new(),
-            ignored: false,
-            record: std::marker::PhantomData,
+            are_ignored: false,
         };
         let is_refused = step.expected.first() == Some(&"422");
         let words = step.expected.iter().skip(1).filter(|_| is_refused);
@@ -123,14 +122,10 @@ impl<R: WireRecord> Places<R> {
                 Some(name) => (name, "StateTransitionError"),
                 None => (name, "UnprocessableEntity"),
             };
-            is_ignored = is_unknown(version, name)
-                || (step
-                    .changes
-                    .iter()
-                    .any(|change| *change == format!("-{name}"))
-                    && find_field::<Trainee>(name)
-                        .is_some_and(|field| has_default(version, field)));
-            places.ignored |= is_ignored;
+            let is_removed = step.changes.contains(&&*format!("-{name}"));
+            is_ignored =
+                is_unknown(version, name) || (is_removed && is_set_by_version(version, name));
+            places.are_ignored |= is_ignored;
             if !is_ignored {
                 let (words, path) = place::<R>(version, name);
                 places.list.push(Place {
@@ -168,6 +163,11 @@ impl<R: WireRecord> Places<R> {
         }
         Ok(())
     }
+}
+
+/// Whether a version has a default for a field.
+fn is_set_by_version(version: &ApiVersion, name: &str) -> bool {
+    find_field::<Trainee>(name).is_some_and(|field| has_default(version, field))
 }
 
 /// Whether only other versions have a field.

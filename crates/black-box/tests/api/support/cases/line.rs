@@ -4,7 +4,7 @@ use adapter_kit::{ApiVersion, Label, WireRecord};
 use domain::{DegreeField, RecordField as _, Trainee};
 use serde_json::Value;
 
-use crate::api::support::{can_set, has_default, takes_numbers_alone};
+use crate::api::support::{can_set, takes_numbers_alone};
 
 /// The lines that a line with choices stands for.
 pub(super) fn expand(line: &str) -> Vec<String> {
@@ -54,8 +54,6 @@ pub(super) fn holds(version: &ApiVersion, condition: &str) -> bool {
         version.label == label(only)
     } else if let Some(name) = condition.strip_prefix("has ") {
         can_set(version, find_field::<Trainee>(name).unwrap())
-    } else if let Some(name) = condition.strip_prefix("no default ") {
-        !has_default(version, find_field::<Trainee>(name).unwrap())
     } else {
         match condition {
             "years as text" => !takes_numbers_alone(version, DegreeField::graduation_year),
