@@ -10,10 +10,12 @@ use diesel::upsert::excluded;
 use sha2::{Digest as _, Sha256};
 
 use super::UploadRecord;
-use super::rows::ROWS_PER_STATEMENT;
 use crate::error::StorageError;
 use crate::schema::{upload_problems, upload_rows};
 use crate::session::Session;
+
+/// The most rows in one statement on PostgreSQL, and the most numbers in a condition.
+pub(super) const ROWS_PER_STATEMENT: usize = 500;
 
 /// A problem of a refused row.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]

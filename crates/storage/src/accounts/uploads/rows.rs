@@ -6,13 +6,10 @@ use diesel::prelude::*;
 use diesel::upsert::excluded;
 
 use super::UploadRecord;
-use super::problems::{NumbersByLine, write_numbers};
+use super::problems::{NumbersByLine, ROWS_PER_STATEMENT, write_numbers};
 use crate::error::StorageError;
 use crate::schema::upload_rows;
 use crate::session::Session;
-
-/// The most rows in one statement on PostgreSQL, and the most numbers in a condition.
-pub(super) const ROWS_PER_STATEMENT: usize = 500;
 
 /// What happens, or has happened, to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
