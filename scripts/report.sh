@@ -12,19 +12,20 @@ if [ -z "${TEST_REPORT:-}" ]; then
     begins_report=yes
 fi
 
-# The processor time of this shell and of all its ended children, in seconds.
+# processor_seconds PID: the processor time of a process and of all its ended children, in seconds.
 processor_seconds() {
-    awk -v ticks="$(getconf CLK_TCK)" '{ print int(($14 + $15 + $16 + $17) / ticks) }' "/proc/$$/stat"
+    awk -v ticks="$(getconf CLK_TCK)" '{ print int(($14 + $15 + $16 + $17) / ticks) }' "/proc/$1/stat"
 }
 
 # step NAME COMMAND...: runs a command and notes its time. Returns its status.
 step() {
-    local step=$1 began=$SECONDS processor status=0
+    # A step in the background runs in a shell of its own.
+    local step=$1 shell=$BASHPID began=$SECONDS processor status=0
     shift
-    processor=$(processor_seconds)
+    processor=$(processor_seconds "$shell")
     echo "== $step"
     "$@" || status=$?
-    printf '%6d s, %6d s of processor time: %s\n' $((SECONDS - began)) $(($(processor_seconds) - processor)) "$step" >> "$TEST_REPORT/steps"
+    printf '%6d s, %6d s of processor time: %s\n' $((SECONDS - began)) $(($(processor_seconds "$shell") - processor)) "$step" >> "$TEST_REPORT/steps"
     return "$status"
 }
 
