@@ -1,6 +1,7 @@
 //! Counts the lines of Rust in the product and in tests, without blank lines and comments.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use crate::sources::{Sources, is_word};
 
@@ -66,21 +67,10 @@ fn count(sources: &Sources) -> BTreeMap<String, Lines> {
         .collect();
     let mut counted: BTreeMap<String, Lines> = BTreeMap::new();
     for (path, text) in files {
-        let parts: Vec<&str> = path.split('/').collect();
-        let lines = counted
-            .entry(parts.iter().take(2).copied().collect::<Vec<_>>().join("/"))
-            .or_default();
+        let parts: Vec<&str> = path.split('/').take(2).collect();
+        let lines = counted.entry(parts.join("/")).or_default();
         let Lines { code, tests } = count_file(text);
-        let stem = path.trim_end_matches(".rs");
-        let is_in_test_module = test_modules.iter().any(|module| {
-            stem.strip_prefix(module.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
-        let is_test = parts
-            .iter()
-            .any(|part| ["tests", "benches", "tests.rs"].contains(part))
-            || path.ends_with("_tests.rs");
-        if is_test || is_in_test_module {
+        if is_test_file(path, &test_modules) {
             lines.tests += code + tests;
         } else {
             lines.code += code;
@@ -88,6 +78,53 @@ fn count(sources: &Sources) -> BTreeMap<String, Lines> {
         }
     }
     counted
+}
+
+/// Whether all of a file is for tests: by its path, or because it is below a module for tests.
+fn is_test_file(path: &str, test_modules: &BTreeSet<String>) -> bool {
+    let stem = path.trim_end_matches(".rs");
+    let is_in_test_module = test_modules.iter().any(|module| {
+        stem.strip_prefix(module.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    is_in_test_module
+        || path.ends_with("_tests.rs")
+        || path
+            .split('/')
+            .any(|part| ["tests", "benches", "tests.rs"].contains(&part))
+}
+
+/// Returns the path and the text of each file of the product, without what is only for tests.
+pub(crate) fn list_product_files(sources: &Sources) -> Vec<(&str, &str)> {
+    let files = sources.below(&["crates"], ".rs");
+    let test_modules: BTreeSet<String> = files
+        .iter()
+        .flat_map(|(path, text)| list_test_modules(path, text))
+        .collect();
+    let is_product = |path: &str| {
+        !TOOLS.iter().any(|tool| Path::new(path).starts_with(tool))
+            && !is_test_file(path, &test_modules)
+    };
+    let files = files.into_iter().filter(|(path, _)| is_product(path));
+    files
+        .map(|(path, text)| (path, without_test_module(text)))
+        .collect()
+}
+
+/// Returns the part of a file before its module for tests.
+fn without_test_module(text: &str) -> &str {
+    let modules = text.match_indices("#[cfg(test)]");
+    let begins = |at: &usize| {
+        let declared = text
+            .get(*at..)
+            .unwrap_or_default()
+            .lines()
+            .nth(1)
+            .unwrap_or_default();
+        declared_module(declared.trim(), " {").is_some()
+    };
+    let end = modules.map(|(at, _)| at).find(begins);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 /// Returns the name of the module that a trimmed text declares, with or without a visibility.

@@ -5,6 +5,7 @@
 
 mod documents;
 mod failure;
+mod figures;
 mod imports;
 mod lines;
 mod new_version;
@@ -31,7 +32,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
     new-version LABEL FROM      create a version as a copy of another
     remove-version LABEL        remove a version and its files
     snapshots [ARGUMENT...]     run the tests and accept changed snapshots; arguments go to cargo test
-    lines                       count the lines of the product, of tests and of test crates";
+    lines                       count the lines of the product, of tests and of test crates
+    figures [--places]          count what makes the code readable: names of functions, comments, lengths;
+                                with --places, list the places behind each figure";
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
     // Every command runs in the top folder. `CARGO_MANIFEST_DIR` is read when the program runs,
@@ -54,6 +57,8 @@ fn run(arguments: &[&str]) -> Result<String, Failure> {
         ["remove-version", ..] => Err(remove_version::USAGE.into()),
         ["snapshots", arguments @ ..] => snapshots::run(arguments),
         ["lines"] => Ok(lines::report(&Sources::read()?)),
+        ["figures"] => figures::check(&Sources::read()?),
+        ["figures", "--places"] => Ok(figures::list_places(&Sources::read()?)),
         _ => Err(USAGE.into()),
     }
 }
