@@ -251,12 +251,15 @@ impl Browser {
             .to_owned()
     }
 
-    /// Sets the colour scheme that the page is asked for: `light` or `dark`.
+    /// Sets the colour scheme that the page is asked for, `light` or `dark`, and waits until the
+    /// page has it.
     pub(crate) fn set_colour_scheme(&self, scheme: &str) {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
         let params = json!({ "features": [feature] });
         let command = json!({ "cmd": "Emulation.setEmulatedMedia", "params": params });
         self.post("/goog/cdp/execute", &command);
+        // Swagger UI fades colours. On a busy machine axe-core saw one between dark and light.
+        self.wait_until("document.getAnimations().every(one => one.playState !== 'running')");
     }
 
     /// Sets the medium that the page is shown on: `screen` or `print`.
