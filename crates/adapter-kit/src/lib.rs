@@ -31,6 +31,8 @@
 //!    `each_form_of_a_value_is_in_the_document`.
 //! 4. Add a row to the table in `docs/adding-a-version.md`.
 
+#![warn(missing_docs)]
+
 pub mod body_kind;
 pub mod compose;
 pub mod endpoint;

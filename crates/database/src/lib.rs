@@ -27,6 +27,8 @@
 //! 2. Add a row to `docs/monitoring.md` (test `document_lists_every_metric`), and
 //!    a new label or value to `crates/server/tests/program/observing/series.rs`.
 
+#![warn(missing_docs)]
+
 pub mod catalog;
 pub mod clock;
 pub mod connection;

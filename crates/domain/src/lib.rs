@@ -33,6 +33,8 @@
 //! 2. Add the rule to `rules.rs` of each version with that rule. Add a case to
 //!    `crates/black-box/tests/api/trainees/clauses/`. Run `make docs` and `make snapshots`.
 
+#![warn(missing_docs)]
+
 pub mod commands;
 pub mod duplicate;
 pub mod ended_codes;

@@ -28,7 +28,6 @@ macro_rules! tools {
         /// A program that some machines lack. Standard programs such as `sh` and `id` are not
         /// listed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "each is named after its program")]
         pub enum Tool {
             $($tool,)+
         }

@@ -33,6 +33,8 @@
 //! 2. For a committed file, add it to `all` in `documents/files.rs` and run `make docs`. For a
 //!    page, add a variant to `Document` in `crates/docs-pages/src/documents/text.rs`.
 
+#![warn(missing_docs)]
+
 mod decision;
 mod demand;
 pub mod difference;
