@@ -58,7 +58,7 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let inputs = R::inputs(self.version);
         let mut object = serializer.serialize_map(None)?;
-        let nested = R::as_trainee(self.record).map(|trainee| trainee.nested());
+        let nested = R::as_trainee(self.record).map(domain::Stored::nested);
         let mut groups: Vec<&str> = Vec::new();
         for input in inputs.entries.iter().filter(|input| input.is_first_part()) {
             if let (Some(nested), Some(list)) = (&nested, Trainee::field_of(input.field.into()))

@@ -179,7 +179,7 @@ impl<R: Record> View<'_, R> {
                 StoredJson::Unavailable => match entry.nested_list() {
                     Some(list) => self.write_records(entry.key, list, start, nested, out)?,
                     None if entry.is_first_part() => {
-                        has_value |= self.write_shown(entry, start, out)?
+                        has_value |= self.write_shown(entry, start, out)?;
                     }
                     None => {}
                 },
@@ -312,7 +312,7 @@ impl<R: Record> View<'_, R> {
             Value::Date(date) => json::date(out, *date),
             Value::Timestamp(timestamp) => json::timestamp(out, *timestamp),
             Value::Uuid(uuid) => {
-                json::string(out, uuid.hyphenated().encode_lower(&mut [0; UUID_LENGTH]))
+                json::string(out, uuid.hyphenated().encode_lower(&mut [0; UUID_LENGTH]));
             }
             Value::TextList(texts) => write_each(texts, out, |text, out| {
                 json::string(out, text);

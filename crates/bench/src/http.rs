@@ -119,7 +119,7 @@ impl Client {
     /// The status, the head and the body of the reply.
     fn exchange(&mut self, request: &[u8]) -> Outcome<(u16, Vec<u8>, Vec<u8>)> {
         self.0.write_all(request)?;
-        let (mut received, mut buffer) = (Vec::new(), [0; 65_536]);
+        let (mut received, mut buffer) = (Vec::new(), vec![0; 65_536]);
         loop {
             if let Some(head) = Head::parse(&received) {
                 let head = head?;

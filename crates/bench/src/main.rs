@@ -1,5 +1,10 @@
 //! The program of `make bench`: its options and the order of measurements.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a measurement waits on threads of its own"
+)]
+
 use std::fs;
 use std::path::Path;
 use std::rc::Rc;

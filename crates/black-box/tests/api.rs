@@ -6,6 +6,11 @@
 //! versions through their list, and their names through their values; only a test that is about one
 //! version names it.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read how they are run, and wait on threads of their own"
+)]
+
 #[cfg(test)]
 mod api {
     mod account;

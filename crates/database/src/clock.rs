@@ -26,6 +26,7 @@ pub struct Clock {
 
 impl Clock {
     /// The clock of the machine.
+    #[expect(clippy::disallowed_methods, reason = "the clock of changes")]
     pub fn system() -> Self {
         Self {
             is_system: true,

@@ -7,7 +7,7 @@ use crate::error::{DatabaseError, JobError};
 
 /// How long a fault is reported after a request encountered it. The register cannot see that an
 /// operator has fixed the fault; it only sees that requests no longer fail.
-const FAULT_TIME: Duration = Duration::from_secs(60);
+const FAULT_TIME: Duration = Duration::from_mins(1);
 
 /// The last fault of the database that a job encountered. All clones share it.
 #[derive(Debug, Clone, Default)]

@@ -221,6 +221,10 @@ impl WriterThread {
     }
 
     /// Puts a job back after a pause if it may run again; otherwise answers its caller.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the writer waits on its own thread"
+    )]
     fn run_again_or(
         &self,
         writer: WriterKey,

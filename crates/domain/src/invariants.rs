@@ -222,10 +222,10 @@ fn check_fields<R: Record>(
         match info.check(&stored, lists, &AcceptedCodes::ALL) {
             None => {}
             Some(InvalidValue::TooLong { max }) => {
-                violations.push(Violation::TooLong { field: name(), max })
+                violations.push(Violation::TooLong { field: name(), max });
             }
             Some(InvalidValue::UnknownCode { .. }) => {
-                violations.push(Violation::UnknownCode { field: name() })
+                violations.push(Violation::UnknownCode { field: name() });
             }
         }
     }

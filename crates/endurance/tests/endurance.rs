@@ -4,6 +4,11 @@
 //! The small sizes that each run has by itself are part of `make test-long`; the Makefile has the
 //! full ones.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read how they are run, and wait on threads of their own"
+)]
+
 #[cfg(test)]
 mod endurance {
     mod balancer;

@@ -4,6 +4,11 @@
 //!
 //! The short form is part of `make test-long`; `make failover-test` runs every scenario.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read how they are run, and wait on threads of their own"
+)]
+
 #[cfg(test)]
 mod failover {
     mod balancer;

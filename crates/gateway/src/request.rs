@@ -446,7 +446,7 @@ impl ApiRequest {
     pub fn tag_of_list(&self, standing: &Standing, today: NaiveDate, query: &str) -> String {
         let parts = [
             standing.to_text(),
-            self.served.label.to_string(),
+            self.served.label.clone(),
             today.to_string(),
             env!("CARGO_PKG_VERSION").to_owned(),
             query.to_owned(),

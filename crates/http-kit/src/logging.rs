@@ -71,6 +71,10 @@ impl Drop for Log {
 
 /// Starts writing the log to standard error: entries of at least `level`, unless `RUST_LOG` names
 /// other levels. Must be called only once in a process.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "terminals and `env_logger` share these variables"
+)]
 pub fn start(format: LogFormat, writing: Writing, level: LevelFilter) -> Log {
     let mut builder = Builder::new();
     let is_colour_off = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -250,6 +250,10 @@ fn port(ports: &[u16], at: usize) -> u16 {
 }
 
 /// The configuration of one host: `all` is that of the whole address.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "clients of PostgreSQL share these variables"
+)]
 fn host_address(
     all: &Config,
     own: &Own,

@@ -52,7 +52,7 @@ impl TransactionStatus {
     pub(crate) fn after<T>(&mut self, kind: StatementKind, outcome: &Result<T, PostgresError>) {
         match (kind, outcome) {
             (StatementKind::Begin | StatementKind::Commit | StatementKind::RollBack, Ok(_)) => {
-                self.has_failed = false
+                self.has_failed = false;
             }
             (_, Err(_)) => self.has_failed = true,
             (StatementKind::Other, Ok(_)) => {}

@@ -143,7 +143,7 @@ async fn perform_due(
                     log::warn!(
                         "simulated registry skipped trainee {}: {error}",
                         trainee.trainee_id
-                    )
+                    );
                 }
             }
         }

@@ -2,6 +2,11 @@
 //!
 //! They need Debian's `chromium` and `chromium-driver`, and some of them `nodejs` and `npm`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read how they are run, and wait on threads of their own"
+)]
+
 #[cfg(test)]
 mod browser {
     mod axe;

@@ -1,5 +1,10 @@
 //! The program as its operators meet it: run as a process, with files and exit statuses.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read how they are run, and wait on threads of their own"
+)]
+
 #[cfg(test)]
 mod program {
     mod audit;

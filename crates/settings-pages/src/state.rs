@@ -30,7 +30,7 @@ const MAX_SESSIONS: usize = 10_000;
 /// The rate limit of forms per session.
 const FORMS: RateLimit = RateLimit {
     requests: NonZeroU32::new(30).unwrap(),
-    window: Duration::from_secs(60),
+    window: Duration::from_mins(1),
 };
 
 /// The audience of a listener. Users outside the audience are not signed in there and cannot use

@@ -7,6 +7,11 @@
 //! database. A test that needs a program of another package asks [`has_tools`] first; afterwards,
 //! whatever fails here panics with a line that says what to do.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read how they are run, and wait on threads of their own"
+)]
+
 mod cluster;
 mod database;
 mod demo;

@@ -19,7 +19,7 @@ pub const MAIL_PASSWORD: &str = "zqxmailsecret";
 /// The SASL PLAIN response for them (RFC 4616), in base64.
 const LOGIN: &str = "AHJlZ2lzdGVyAHpxeG1haWxzZWNyZXQ=";
 /// How long a test waits for a mail.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How the server behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

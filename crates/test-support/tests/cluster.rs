@@ -2,6 +2,11 @@
 //!
 //! They do nothing in a run on SQLite: `scripts/test postgres` runs them.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read how they are run, and wait on threads of their own"
+)]
+
 #[cfg(test)]
 mod cluster {
     use std::io::{BufRead as _, BufReader};
@@ -17,7 +22,7 @@ mod cluster {
     /// The environment variable that is set for the process to be killed.
     const CHILD: &str = "REGISTER_TEST_CHILD";
     /// How long a server may take to end.
-    const END_TIMEOUT: Duration = Duration::from_secs(120);
+    const END_TIMEOUT: Duration = Duration::from_mins(2);
 
     /// The folder of a server, which its URLs name.
     fn folder(url: &str) -> PathBuf {

@@ -1,5 +1,10 @@
 //! What a test is given is its own, on either database.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read how they are run, and wait on threads of their own"
+)]
+
 #[cfg(test)]
 mod database {
     use std::sync::atomic::{AtomicU32, Ordering};

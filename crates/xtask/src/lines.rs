@@ -182,9 +182,9 @@ fn count_file(text: &str) -> Lines {
             continue;
         }
         if is_test {
-            lines.tests += 1
+            lines.tests += 1;
         } else {
-            lines.code += 1
+            lines.code += 1;
         }
     }
     lines

@@ -3,6 +3,11 @@
 //! Each command has its own module. A check takes the texts of the sources, so that its tests need
 //! no files.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "cargo and make pass options as environment variables"
+)]
+
 mod documents;
 mod failure;
 mod figures;

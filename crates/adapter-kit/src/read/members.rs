@@ -64,7 +64,7 @@ impl<F: RecordField> SplitValue<F> {
                     sent: Arc::new(parts),
                 });
             } else {
-                self.reject(sent, field)
+                self.reject(sent, field);
             };
         }
         match parts.read(&Value::Null) {

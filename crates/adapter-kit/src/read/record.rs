@@ -481,7 +481,7 @@ impl<'de, R: ReadableRecord> Target<'de> for InGroup<'_, '_, 'de, R> {
         match value {
             Scalar::Null => self.record.clear_group(self.group),
             Scalar::Text(_) | Scalar::Integer(_) | Scalar::Boolean(_) | Scalar::Other => {
-                self.record.reject_group(self.group)
+                self.record.reject_group(self.group);
             }
         }
     }

@@ -42,7 +42,7 @@ impl<'de> Target<'de> for Strings {
         while let Some(element) = elements.next(Single)? {
             match element {
                 Scalar::Text(text) if !has_control_character(&text) => {
-                    strings.push(text.into_owned())
+                    strings.push(text.into_owned());
                 }
                 Scalar::Text(_) => {
                     elements.skip_rest()?;

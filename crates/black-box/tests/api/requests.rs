@@ -181,7 +181,7 @@ fn every_way_to_be_refused_is_logged_by_its_status() {
 fn one_request_over_the_rate_limit_is_recorded_each_time_of_each_token() {
     let limit = RateLimit {
         requests: NonZeroU32::new(1).unwrap(),
-        window: Duration::from_secs(3600),
+        window: Duration::from_hours(1),
     };
     let register = Register::with_setup(Setup {
         admission: Admission::with_limit(Some(limit)),

@@ -1,7 +1,5 @@
 //! A connection to one of the two databases.
 
-#![allow(missing_docs, reason = "diesel makes items without documentation")]
-
 use diesel::SqliteConnection;
 use diesel::connection::SimpleConnection;
 use postgres_client::PostgresConnection;

@@ -258,6 +258,10 @@ fn connection_error(text: String) -> DatabaseError {
 ///
 /// Retries for the busy timeout, which SQLite does not apply here: if several processes enable WAL
 /// mode at once, it refuses all but one at once.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file is opened on the thread of its job"
+)]
 fn enter_wal_mode(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
     let deadline = Instant::now() + Duration::from_millis(u64::from(BUSY_TIMEOUT_MS));
     loop {

@@ -22,7 +22,7 @@ pub fn static_query<Q: QueryId>(query: Q) -> StaticQuery<Q> {
         assert!(
             Q::HAS_STATIC_QUERY_ID,
             "the SQL of this query does not follow from its type"
-        )
+        );
     };
     StaticQuery(query)
 }

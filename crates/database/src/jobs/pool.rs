@@ -26,7 +26,7 @@ const READ_TIME: Duration = Duration::from_secs(4);
 /// How long a job waits for a connection on SQLite.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an unused connection stays open. Other servers of the register may need it.
-const IDLE_TIME: Duration = Duration::from_secs(60);
+const IDLE_TIME: Duration = Duration::from_mins(1);
 
 /// A pool of connections, with a queue of the jobs that wait for one.
 #[derive(Debug)]
@@ -216,6 +216,10 @@ impl JobPool {
     }
 
     /// Runs a job on the calling thread, without a deadline, for callers without a waiting client.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a job waits on its own thread before it runs again"
+    )]
     pub(crate) fn run_here<T, E>(
         &self,
         access: Access,

@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn job_is_run_again_while_there_is_time() {
         // The durations are long, so that the result does not depend on the speed of the test.
-        let hour = Duration::from_secs(3_600);
+        let hour = Duration::from_hours(1);
         let mut runs = RerunBudget::new(Some(Instant::now() + 2 * hour));
         let mut is_run_again = |decision, last_run| runs.pause(decision, last_run).is_some();
         let after = Duration::from_millis(1);

@@ -171,12 +171,13 @@ macro_rules! record {
 
             record! { @split $record [$( $i )* $( $s )*] $( $flat $lists [$( $n )+] )? }
 
-            #[allow(unused_variables, reason = "a record without derived fields needs no lists")]
             fn shown<'a>(
                 record: &'a dyn $crate::records::record::Stored<Self>,
                 field: $fields,
                 lists: &'a $crate::lists::Lists,
             ) -> $crate::fields::value::Value<'a> {
+                // A record without derived fields needs no lists.
+                let _ = lists;
                 match field {
                     $( $fields::$i => record!(@show record, field, lists, $i_ty $(= $i_show)?), )*
                     $( $fields::$s => record!(@show record, field, lists, $s_ty $(= $s_show)?), )*

@@ -15,7 +15,7 @@ macro_rules! problems {
     )+) => {
         /// The kinds of problems of a request.
         #[derive(Debug, Clone, PartialEq, Eq)]
-        #[allow(missing_docs, reason = "the sentences of meaning describe the kinds")]
+        #[expect(missing_docs, reason = "the sentences of meaning describe the kinds")]
         pub enum ProblemKind {
             $(#[doc = $meaning] $kind $({ $($field: $type),+ })?,)+
         }

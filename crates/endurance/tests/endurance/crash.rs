@@ -61,7 +61,7 @@ fn a_killed_server_has_kept_every_acknowledged_write() {
                 .collect();
             // A client that ends before the server has failed, and says so when the scope ends.
             while acknowledged.load(Ordering::Relaxed) < target
-                && !writing.iter().any(|one| one.is_finished())
+                && !writing.iter().any(|writer| writer.is_finished())
             {
                 thread::sleep(Duration::from_micros(200));
             }
@@ -121,7 +121,7 @@ fn server_keeps_acknowledged_writes_through_postgres_crashes() {
                 .collect();
             let wait_for = |counter: &AtomicUsize, count: usize| {
                 while counter.load(Ordering::Relaxed) < count
-                    && !writing.iter().any(|one| one.is_finished())
+                    && !writing.iter().any(|writer| writer.is_finished())
                 {
                     thread::sleep(Duration::from_micros(200));
                 }

@@ -16,7 +16,7 @@ const CONFIGURATION: &str = include_str!("../../../../deploy/balancer/haproxy.cf
 const SERVERS: &str = include_str!("../../../../deploy/compose/servers.cfg");
 
 /// How long HAProxy may take to see that a server is ready.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// HAProxy, until it is dropped.
 pub(crate) struct KitBalancer {

@@ -51,9 +51,9 @@ fn servers_that_are_restarted_in_turn_lose_no_request() {
                 wait_for_writes(random.below(MOST_WRITES));
                 let at = restart % servers.len();
                 if in_good_order {
-                    servers[at].stop()
+                    servers[at].stop();
                 } else {
-                    servers[at].kill()
+                    servers[at].kill();
                 }
                 servers[at] = site.serve();
                 balancer.replace(at, &servers[at].address);
@@ -150,7 +150,7 @@ fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn F
         act(&|count| {
             let target = acknowledged.load(Ordering::Relaxed) + count;
             while acknowledged.load(Ordering::Relaxed) < target
-                && !writing.iter().any(|one| one.is_finished())
+                && !writing.iter().any(|writer| writer.is_finished())
             {
                 thread::sleep(Duration::from_micros(200));
             }

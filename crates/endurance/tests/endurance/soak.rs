@@ -111,7 +111,7 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
                 let (under_abuse, done) =
                     read_rate_under_abuse(abuse, &target, || rate(plan.abuse));
                 let after = rate(plan.abuse);
-                let share = shares.note(abuse.name, under_abuse, (quiet + after) / 2);
+                let share = shares.note(abuse.name, under_abuse, usize::midpoint(quiet, after));
                 eprintln!(
                     "{:>28}: {done:6} times, {under_abuse} requests/s of ordinary clients beside {quiet} and {after} \
                      ({share} %), {}",
@@ -222,7 +222,7 @@ fn under_load(
         act(&|time| {
             let (from, begun) = (answered.load(Ordering::Relaxed), Instant::now());
             // A client that ends before it is told to has failed, and says so when the scope ends.
-            while begun.elapsed() < time && !asking.iter().any(|one| one.is_finished()) {
+            while begun.elapsed() < time && !asking.iter().any(|writer| writer.is_finished()) {
                 thread::sleep(Duration::from_millis(5).min(time));
             }
             let answered = answered.load(Ordering::Relaxed) - from;

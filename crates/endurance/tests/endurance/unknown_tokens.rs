@@ -161,7 +161,7 @@ fn invent(
         let reply = caller.ask(address, &request);
         assert!([401, 429, 503].contains(&reply.status), "{reply:?}");
         sent.fetch_add(1, Ordering::Relaxed);
-        next = (next + pause).max(Instant::now() - pause);
+        next = (next + pause).max(Instant::now().checked_sub(pause).unwrap());
         thread::sleep(next.saturating_duration_since(Instant::now()));
     }
 }

@@ -10,7 +10,7 @@ use test_support::Process;
 use super::machine::{Host, Machine};
 
 /// How long a daemon may take to be ready.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A process, which is killed when this is dropped.
 pub(crate) struct Daemon {

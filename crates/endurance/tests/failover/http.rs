@@ -46,7 +46,7 @@ pub(crate) struct Observation {
 
 impl Observation {
     pub(crate) fn time(&self) -> Duration {
-        self.ended - self.begun
+        self.ended.checked_sub(self.begun).unwrap()
     }
 
     pub(crate) fn is_served(&self) -> bool {

@@ -98,9 +98,9 @@ impl<'a> Load<'a> {
                 let name = format!("{name}{number}");
                 scope.spawn(move || {
                     if number % 2 == 0 {
-                        self.write(&name, number)
+                        self.write(&name, number);
                     } else {
-                        self.read(number)
+                        self.read(number);
                     }
                 });
             }

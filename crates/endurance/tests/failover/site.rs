@@ -13,7 +13,7 @@ const PORT: u16 = 8081;
 const OPERATORS_PORT: u16 = 9464;
 /// How long a server may take until it listens, also where it has to wait until another one gives a
 /// connection back.
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_mins(2);
 
 /// What is served.
 pub(crate) struct Site<'a> {

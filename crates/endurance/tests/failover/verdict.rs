@@ -111,9 +111,9 @@ impl Run {
         let (from, to) = self
             .gaps(writes)
             .into_iter()
-            .max_by_key(|(from, to)| *to - *from)
+            .max_by_key(|(from, to)| (*to).checked_sub(*from).unwrap())
             .unwrap_or_default();
-        (to - from, self.longest_able(from, to))
+        (to.checked_sub(from).unwrap(), self.longest_able(from, to))
     }
 
     /// The longest time in a period with a writable node.
@@ -145,7 +145,7 @@ impl Run {
             let must_go_on = !writes && self.reads == Reads::GoOn;
             for (from, to) in self.gaps(writes) {
                 let away = if must_go_on {
-                    to - from
+                    to.checked_sub(from).unwrap()
                 } else {
                     self.longest_able(from, to)
                 };
@@ -163,7 +163,7 @@ impl Run {
     fn untrue_probes(&self) -> Vec<String> {
         let mut untrue = Vec::new();
         for probe in &self.probes {
-            let away = probe.ended - probe.begun;
+            let away = probe.ended.checked_sub(probe.begun).unwrap();
             let since = probe.begun.saturating_sub(LONGEST_LIE + SLACK);
             let expected = if probe.path == READY {
                 let is_writable = self

@@ -105,7 +105,7 @@ pub(super) fn create<R: NestedEndpoints>(
     let record = &decision.record;
     require_distinct(request, &trainee, record)?;
     write(session, request, trainee, |records: &mut Vec<R>| {
-        records.push(record.clone())
+        records.push(record.clone());
     })?;
     let shown = show_one(request.success_status(), request, record)?;
     let reply = if matches!(request.endpoint.row().reply, ReplyBody::NestedList(_)) {
@@ -175,7 +175,7 @@ pub(super) fn delete<R: NestedEndpoints>(
     let trainee = to_change(trainee, request)?;
     let id = request.nested_id();
     let changed = write(session, request, trainee, |records: &mut Vec<R>| {
-        records.retain(|one| one.id() != Some(id))
+        records.retain(|one| one.id() != Some(id));
     })?;
     Ok(request.with_etag(show_trainee(StatusCode::OK, request, &changed)?))
 }

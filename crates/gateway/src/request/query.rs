@@ -334,7 +334,7 @@ impl Reading {
                 self.errors
                     .entry(name.into())
                     .or_default()
-                    .push(format!("{name} {error}"))
+                    .push(format!("{name} {error}"));
             })
             .ok()
     }

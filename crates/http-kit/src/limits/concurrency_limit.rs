@@ -69,7 +69,7 @@ mod tests {
 
     #[actix_web::test]
     async fn requests_beyond_running_and_waiting_limits_are_rejected_at_once() {
-        let limit = ConcurrencyLimit::new(2, 1, Duration::from_secs(600));
+        let limit = ConcurrencyLimit::new(2, 1, Duration::from_mins(10));
         let (first, second) = (
             limit.acquire().await.unwrap(),
             limit.acquire().await.unwrap(),

@@ -239,7 +239,7 @@ impl<K: Hash + Eq + Clone> fmt::Debug for KeyedRateLimiter<K> {
             .debug_struct("KeyedRateLimiter")
             .field("limit", &self.limit)
             .field("keys", &self.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -254,7 +254,7 @@ mod tests {
 
     const LIMIT: RateLimit = RateLimit {
         requests: NonZeroU32::new(3).unwrap(),
-        window: Duration::from_secs(3_600),
+        window: Duration::from_hours(1),
     };
 
     #[test]

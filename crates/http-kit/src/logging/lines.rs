@@ -66,7 +66,7 @@ impl<'kvs> VisitSource<'kvs> for TextLine {
     }
 }
 
-impl<'v> VisitValue<'v> for &mut TextLine {
+impl VisitValue<'_> for &mut TextLine {
     fn visit_any(&mut self, value: Value<'_>) -> Result<(), Error> {
         Ok(write!(self, "{value}")?)
     }

@@ -12,7 +12,7 @@ pub fn prefers_html(request: &impl HttpMessage) -> bool {
         .unwrap_or_default();
     let first = accepted
         .iter()
-        .map(|media| media.essence_str())
+        .map(actix_web::mime::Mime::essence_str)
         .find(|media| ["text/html", "application/json", "*/*"].contains(media));
     first == Some("text/html")
 }

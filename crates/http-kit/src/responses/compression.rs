@@ -82,7 +82,7 @@ fn deflate(compress: &mut Compress, body: &[u8]) -> Option<Vec<u8>> {
             Status::StreamEnd => break,
             // The buffer is full.
             Status::Ok | Status::BufError if compressed.len() < body.len() => {
-                compressed.reserve(GROWTH)
+                compressed.reserve(GROWTH);
             }
             Status::Ok | Status::BufError => return None,
         }

@@ -44,7 +44,7 @@ const LARGE_REPLIES: usize = 16;
 const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 
 /// How long the taking of a reply counts as progress.
-const LONGEST_REPLY: Duration = Duration::from_secs(120);
+const LONGEST_REPLY: Duration = Duration::from_mins(2);
 
 /// Error: there is no permit for another large reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -286,7 +286,7 @@ fn file_is_read_as_a_spreadsheet_wrote_it() {
         let [(2, Ok(partner))] = rows.as_slice() else {
             panic!("{rows:?}")
         };
-        let urn = partner.urn.as_ref().map(|urn| urn.to_string());
+        let urn = partner.urn.clone();
         assert_eq!(
             (urn.as_deref(), partner.name.as_str()),
             (Some("100000"), "Zoë")

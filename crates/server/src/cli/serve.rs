@@ -175,7 +175,7 @@ impl Serve {
         let requests = NonZeroU32::new(self.page_rate_limit);
         AddressRateLimit::with_limit(requests.map(|requests| RateLimit {
             requests,
-            window: Duration::from_secs(60),
+            window: Duration::from_mins(1),
         }))
     }
 

@@ -22,7 +22,7 @@ const CLAIM_RENEWAL: Duration = Duration::from_secs(3);
 /// The pause after the store has failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// The pause between two searches for tokens that expire.
-const REMINDER_PAUSE: Duration = Duration::from_secs(600);
+const REMINDER_PAUSE: Duration = Duration::from_mins(10);
 
 /// Starts sending, which runs as long as the server. Must be called on a `LocalSet`.
 pub fn start(store: Store, mailer: Mailer) {

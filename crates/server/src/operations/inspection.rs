@@ -111,6 +111,10 @@ impl Inspector<'_> {
     /// # Errors
     ///
     /// When the database fails.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an inspection waits on its own thread"
+    )]
     pub fn inspect(
         &self,
         store: &Store,
@@ -153,7 +157,7 @@ impl Inspector<'_> {
                     report(Progress::Problem(format!(
                         "trainee {}: {problem}",
                         trainee.trainee_id
-                    )))
+                    )));
                 });
             }
             report(Progress::Seen(of_part().count() as u64));

@@ -12,7 +12,7 @@ use http_kit::error_chain::Causes;
 use http_kit::metrics;
 
 /// The pause between two rounds of maintenance.
-const PAUSE: Duration = Duration::from_secs(600);
+const PAUSE: Duration = Duration::from_mins(10);
 /// The pause between two checks of the register's growth. PostgreSQL may use query plans for a
 /// smaller register during this time.
 const GROWTH_PAUSE: Duration = Duration::from_secs(5);

@@ -123,7 +123,7 @@ pub fn reload_on_signal(certificate: Option<Arc<Certificate>>) -> io::Result<()>
         while hangups.recv().await.is_some() {
             match certificate.as_deref().map(Certificate::read_again) {
                 Some(Ok(())) => {
-                    log::info!("SIGHUP: TLS certificate reloaded")
+                    log::info!("SIGHUP: TLS certificate reloaded");
                 }
                 Some(Err(error)) => {
                     let error: tls::TlsError = error;

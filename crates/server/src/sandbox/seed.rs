@@ -86,15 +86,12 @@ pub fn fill(
         let provider = ukprn.to_owned();
         let by = by.map(str::to_owned);
         store.write_blocking(move |session| -> Result<(), SeedError> {
-            let mut session = match session.open_provider(
-                &provider,
-                Cause {
-                    by: by.as_deref(),
-                    ..Cause::new("sandbox seed")
-                },
-            )? {
-                Some(session) => session,
-                None => return Err(SeedError::UnknownProvider(provider.clone())),
+            let cause = Cause {
+                by: by.as_deref(),
+                ..Cause::new("sandbox seed")
+            };
+            let Some(mut session) = session.open_provider(&provider, cause)? else {
+                return Err(SeedError::UnknownProvider(provider.clone()));
             };
             trainees
                 .iter()

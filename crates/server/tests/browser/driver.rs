@@ -9,7 +9,7 @@ use test_support::{Process, Tool, has_tools};
 use ureq::Agent;
 
 /// How long anything in the browser may take.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// By what name a reply calls an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 

@@ -83,7 +83,7 @@ fn play(server: &Running, token: &str, case: &str) -> String {
         stream.shutdown(Shutdown::Write).unwrap();
     }
     let (begun, mut last) = (Instant::now(), Instant::now());
-    let (mut received, mut buffer) = (Vec::new(), [0; 65_536]);
+    let (mut received, mut buffer) = (Vec::new(), vec![0; 65_536]);
     loop {
         match stream.read(&mut buffer) {
             Ok(0) => break,

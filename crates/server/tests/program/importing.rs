@@ -117,7 +117,7 @@ fn server_loses_no_request_during_an_import() {
     let server = place.serve("");
     let mut text = HEADER.to_owned();
     (0..SCHOOLS).for_each(|number| {
-        writeln!(text, "{},School {number},ZZ1 1AA,Open", 100_000 + number).unwrap()
+        writeln!(text, "{},School {number},ZZ1 1AA,Open", 100_000 + number).unwrap();
     });
     place.write("schools.csv", text);
     let imported = AtomicBool::new(false);

@@ -148,9 +148,9 @@ impl<'a> Planter<'a> {
             }
         };
         if status < 300 {
-            self.accepted += 1
+            self.accepted += 1;
         } else {
-            self.refused += 1
+            self.refused += 1;
         }
         (status, reply)
     }

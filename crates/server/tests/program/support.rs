@@ -21,7 +21,7 @@ pub(crate) const DEMO: &str = "10099999";
 
 /// Waits until something is so.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while !is_so() {
         assert!(Instant::now() < deadline, "it never came to this: {what}");
         thread::sleep(Duration::from_millis(20));

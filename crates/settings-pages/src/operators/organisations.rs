@@ -154,7 +154,7 @@ pub(crate) fn add(
             faults.add("ukprn", "An organisation with this UKPRN already exists");
         }
         Err(StorageError::Refused(Refusal::InvalidProviderName)) => {
-            faults.add("name", name_fault())
+            faults.add("name", name_fault());
         }
         Err(error) => return Err(error.into()),
     }

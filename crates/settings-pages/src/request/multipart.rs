@@ -21,7 +21,7 @@ use crate::request::uploaded_file::{FILE, UploadedFile};
 /// The media type of forms with a file.
 const MULTIPART: &str = "multipart/form-data";
 /// The time for receiving a form with a file: 10 MB at 85 KB/s.
-const MAX_TIME: Duration = Duration::from_secs(120);
+const MAX_TIME: Duration = Duration::from_mins(2);
 /// The most fields of a form.
 const MAX_FIELDS: usize = 20;
 /// The largest form that is received to its end, in bytes. Browsers show the fault of a file that

@@ -184,6 +184,10 @@ mod tests {
 
     static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test waits on a thread of its own"
+    )]
     fn count_running() -> usize {
         let running = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
         thread::sleep(Duration::from_millis(20));

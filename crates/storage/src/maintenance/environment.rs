@@ -139,6 +139,10 @@ const WRITE_CHECK: &str = "write_check ";
 
 /// Records under the name of this machine that it can write now. Call this in a writing
 /// transaction.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the value is only written to see whether that is possible"
+)]
 pub(crate) fn record_write_check(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     let name = format!("{WRITE_CHECK}{}", uname().nodename().to_string_lossy());
     register_setting::write(connection, &name, &iso_8601::timestamp(Utc::now()))

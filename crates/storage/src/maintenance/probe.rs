@@ -128,7 +128,7 @@ impl Probe {
             match self.ask_over(&self.writes, write).await {
                 // The server has no free connection, but the store has connections.
                 Err(StorageError::Database(DatabaseError::NoConnectionLeft(_))) => {
-                    over_store().await?
+                    over_store().await?;
                 }
                 outcome => outcome?,
             }

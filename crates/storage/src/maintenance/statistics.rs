@@ -75,6 +75,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test waits on a thread of its own"
+    )]
     fn growing_register_is_planned_again() {
         let register = Register::with_provider();
         let due = || {

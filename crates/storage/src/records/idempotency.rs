@@ -282,6 +282,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test waits on a thread of its own"
+    )]
     fn repeated_request_waits_for_the_first() {
         let register = Register::with_provider();
         let (begun, first_begun) = mpsc::channel();

@@ -1,5 +1,10 @@
 //! Tests of a store, and of the next start, after its SQLite file was deleted, moved or replaced.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test waits on a thread of its own"
+)]
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;

@@ -81,6 +81,10 @@ fn database_with_other_encoding_is_refused() {
 
 /// A register on PostgreSQL without a pooler; `None` where the tests use SQLite only or a pooler.
 /// A pooler manages roles and their settings itself.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests are told the variant of PostgreSQL in a variable"
+)]
 fn direct_postgres_register() -> Option<Database> {
     let is_pooled =
         std::env::var(VARIANT_VARIABLE).is_ok_and(|variant| variant.starts_with("pgbouncer"));

@@ -4,6 +4,11 @@
 //! A job that waits for a channel blocks its writer. All jobs that are queued behind it share its
 //! transaction.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test waits on threads of its own"
+)]
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -494,8 +499,9 @@ fn lone_job_with_lost_connection_runs_again() {
         runs += 1;
         add(1)(session)?;
         if runs == 1 {
-            let connection = &mut session.connection;
-            connection.batch_execute("SELECT pg_terminate_backend(pg_backend_pid())")?;
+            session
+                .connection
+                .batch_execute("SELECT pg_terminate_backend(pg_backend_pid())")?;
         }
         Ok(runs)
     });

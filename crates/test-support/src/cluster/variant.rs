@@ -188,7 +188,7 @@ fn certificates(
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
     let mut server = CertificateParams::new(vec![name.to_owned()])?;
     let now = std::time::SystemTime::now();
-    let day = std::time::Duration::from_secs(24 * 60 * 60);
+    let day = std::time::Duration::from_hours(24);
     server.not_before = (now - 1_000 * day).into();
     server.not_after = if days < 0 {
         (now - day * u32::try_from(-days)?).into()

@@ -286,7 +286,7 @@ impl NewRules {
             match change.detail {
                 ChangeDetail::Rule(rule) => match rule.kind {
                     RuleChangeKind::Added { after } | RuleChangeKind::Replaced { after, .. } => {
-                        rules.push(after)
+                        rules.push(after);
                     }
                     RuleChangeKind::Dropped { .. } => {}
                 },

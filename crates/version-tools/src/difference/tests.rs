@@ -120,11 +120,11 @@ fn field_omitted_without_value_is_reported() {
                 }
             },
         )),
-        r#"
+        r"
 ReadDifferently degree responses: `country` is omitted if it has no value. Treat a missing `country` as null.
 back
 WorthKnowing degree responses: `country` is present even if it has no value. Treat null in `country` as no value.
-"#,
+",
     );
 }
 
@@ -139,12 +139,12 @@ fn second_name_of_field_is_reported_with_first() {
                 }
             },
         )),
-        r#"
+        r"
 NewlyPossible degree responses: `theme` is new, with the value of `topic`. You can read `theme`.
 back
 Refused degree: With `Prefer: handling=strict`, degree requests with these names are refused: `theme`. These names are read-only in v2002.0, which ignores them. They are unknown in v2001.0. Omit these names when you send a degree back. Without this preference, the `Warning` header lists them.
 ReadDifferently degree responses: `theme` is removed. `topic` has the same value. Read `topic` instead of `theme`.
-"#,
+",
     );
 }
 
@@ -161,12 +161,12 @@ fn field_of_only_one_version_is_reported_with_meaning() {
                 }
             },
         )),
-        r#"
+        r"
 NewlyPossible degree responses: `weight` is new. Weight of the paper. You can read `weight`.
 back
 Refused degree: With `Prefer: handling=strict`, degree requests with these names are refused: `weight`. These names are read-only in v2002.0, which ignores them. They are unknown in v2001.0. Omit these names when you send a degree back. Without this preference, the `Warning` header lists them.
 ReadDifferently degree responses: `weight` is removed. Weight of the paper. Stop reading `weight`. No single field in v2001.0 replaces it.
-"#,
+",
     );
 }
 
@@ -182,11 +182,11 @@ fn field_with_another_type_under_its_name_is_one_change() {
     const IN_YEARS: Shape<Degree> = shape! { Degree, DegreeField: degree_id, age => YEARS, };
     check(
         both_ways(with_degree(IN_YEARS), with_degree(IN_MONTHS)),
-        r#"
+        r"
 ReadDifferently degree responses: `age` keeps its name, but not its value. Before (text): Years since the degree. Now (a whole number): Months since the degree. Read `age` in its new form.
 back
 ReadDifferently degree responses: `age` keeps its name, but not its value. Before (a whole number): Months since the degree. Now (text): Years since the degree. Read `age` in its new form.
-"#,
+",
     );
 }
 
@@ -200,11 +200,11 @@ fn old_name_of_renamed_input_is_refused() {
                 }
             },
         )),
-        r#"
+        r"
 Refused withdrawal requests: `left_on` is renamed to `gone_on`. Send `gone_on`. Requests with `left_on` are refused.
 back
 Refused withdrawal requests: `gone_on` is renamed to `left_on`. Send `left_on`. Requests with `gone_on` are refused.
-"#,
+",
     );
 }
 
@@ -218,13 +218,13 @@ fn name_reused_for_another_field_is_not_refused() {
                 }
             },
         )),
-        r#"
+        r"
 RecordedDifferently withdrawal requests: `left_on` is renamed to `trigger`. Send `trigger`. In requests, `left_on` no longer sets this field.
 RecordedDifferently withdrawal requests: `trigger` is renamed to `left_on`. Send `left_on`. In requests, `trigger` no longer sets this field.
 back
 RecordedDifferently withdrawal requests: `trigger` is renamed to `left_on`. Send `left_on`. In requests, `trigger` no longer sets this field.
 RecordedDifferently withdrawal requests: `left_on` is renamed to `trigger`. Send `trigger`. In requests, `left_on` no longer sets this field.
-"#,
+",
     );
 }
 
@@ -241,11 +241,11 @@ fn text_with_other_separator_is_reported_once() {
     };
     check(
         both_ways(with_withdrawal(HYPHEN), with_withdrawal(SLASH)),
-        r#"
+        r"
 Refused withdrawal requests: `wish` joins its parts differently. Send `wish` as described in the OpenAPI document.
 back
 Refused withdrawal requests: `wish` joins its parts differently. Send `wish` as described in the OpenAPI document.
-"#,
+",
     );
 }
 
@@ -257,11 +257,11 @@ fn text_with_other_order_is_reported_once() {
     };
     check(
         both_ways(with_withdrawal(HYPHEN), with_withdrawal(SWAPPED)),
-        r#"
+        r"
 RecordedDifferently withdrawal requests: `wish` joins its parts differently. Send `wish` as described in the OpenAPI document.
 back
 RecordedDifferently withdrawal requests: `wish` joins its parts differently. Send `wish` as described in the OpenAPI document.
-"#,
+",
     );
 }
 
@@ -313,11 +313,11 @@ fn removed_input_is_no_longer_recorded() {
                 }
             },
         )),
-        r#"
+        r"
 RecordedDifferently withdrawal requests: `safeguarding_concern_reasons` is removed. What the concerns were, when safeguarding concerns are among the reasons. Stop sending `safeguarding_concern_reasons`. v2002.0 does not store it.
 back
 NewlyPossible withdrawal requests: `safeguarding_concern_reasons` is new. What the concerns were, when safeguarding concerns are among the reasons. You can send `safeguarding_concern_reasons`.
-"#,
+",
     );
 }
 
@@ -328,11 +328,11 @@ fn added_exception_is_a_new_possibility() {
             with_trainee_rules(&[course::STUDY_MODE]),
             with_trainee_rules(&[course::STUDY_MODE_BY_ROUTE]),
         ),
-        r#"
+        r"
 NewlyPossible trainee: New rule `study_mode_required_by_route` (section 2.4): `study_mode` is required, except on the two assessment only routes. In v2001.0: `study_mode` is required. You can omit values that are no longer required.
 back
 Refused trainee: New rule `study_mode_required` (section 2.1): `study_mode` is required. In v2002.0: `study_mode` is required, except on the two assessment only routes. Send only values that follow this rule. The rule also reads `training_route`.
-"#,
+",
     );
 }
 
@@ -359,11 +359,11 @@ fn rule_over_renamed_field_is_unchanged() {
             with_trainee_rules(&[course::STUDY_MODE]),
             with_other_names(&[course::STUDY_MODE]),
         ),
-        r#"
+        r"
 NewlyPossible trainee requests: `mode` is new. Full time or part time. You can send `mode`.
 back
 RecordedDifferently trainee requests: `mode` is removed. Full time or part time. Stop sending `mode`. v2001.0 does not store it.
-"#,
+",
     );
 }
 
@@ -374,13 +374,13 @@ fn rule_is_described_with_names_of_its_version() {
             with_trainee_rules(&[course::STUDY_MODE]),
             with_other_names(&[course::STUDY_MODE_BY_ROUTE]),
         ),
-        r#"
+        r"
 NewlyPossible trainee requests: `mode` is new. Full time or part time. You can send `mode`.
 NewlyPossible trainee: New rule `study_mode_required_by_route` (section 2.4): `mode` is required, except on the two assessment only routes. In v2001.0: `study_mode` is required. You can omit values that are no longer required.
 back
 Refused trainee: New rule `study_mode_required` (section 2.1): `study_mode` is required. In v2002.0: `mode` is required, except on the two assessment only routes. Send only values that follow this rule. The rule also reads `training_route`.
 RecordedDifferently trainee requests: `mode` is removed. Full time or part time. Stop sending `mode`. v2001.0 does not store it.
-"#,
+",
     );
 }
 
@@ -401,11 +401,11 @@ fn new_gate_refuses_requests() {
             rules,
             ..SAMPLE_VERSION
         }),
-        r#"
+        r"
 Refused trainee: New gate `closed` (section 3): v2002.0 refuses all changes. Check `state` before you request such a change.
 back
 NewlyPossible trainee: Removed gate `closed` (section 3): v2002.0 refuses all changes. You can request such a change in v2001.0.
-"#,
+",
     );
 }
 
@@ -420,11 +420,11 @@ fn unrestricted_list_accepts_all_codes() {
             accepted_codes,
             ..SAMPLE_VERSION
         }),
-        r#"
+        r"
 Refused list sex: v2002.0 no longer accepts `99` (Not available) in . No code of v2002.0 replaces `99`. Keep using v2001.0 for records with this code.
 back
 NewlyPossible list sex: v2001.0 accepts this code in : `99` (Not available). You can send this code.
-"#,
+",
     );
 }
 
@@ -439,11 +439,11 @@ fn visibility_of_nested_records_in_lists_is_reported() {
             shapes,
             ..SAMPLE_VERSION
         }),
-        r#"
+        r"
 NewlyPossible lists of trainees: Trainee lists include placements and degrees. You can read placements and degrees from the list instead of requesting each trainee.
 back
 ReadDifferently lists of trainees: Trainee lists no longer include placements and degrees. Request each trainee to read its placements and degrees.
-"#,
+",
     );
 }
 
@@ -483,13 +483,13 @@ fn deprecated_endpoint_is_reported_with_replacement() {
             with_endpoints(OLDER, &[]),
             with_endpoints(NEWER, DEPRECATED),
         ),
-        r#"
+        r"
 WorthKnowing endpoint: `POST /trainees/{trainee_id}/recommend-for-qts` is deprecated from 2001-02-03 and removed in v2003.0. Use `POST /trainees/{trainee_id}/update-qts-or-eyts-status` with the same body instead of `POST /trainees/{trainee_id}/recommend-for-qts`.
 NewlyPossible endpoint: New endpoint `POST /trainees/{trainee_id}/update-qts-or-eyts-status`. Recommends a trainee for the award. Use this endpoint instead of the deprecated `POST /trainees/{trainee_id}/recommend-for-qts`.
 back
 Refused endpoint: Removed endpoint `POST /trainees/{trainee_id}/update-qts-or-eyts-status`. Use `POST /trainees/{trainee_id}/recommend-for-qts` with the same body instead of `POST /trainees/{trainee_id}/update-qts-or-eyts-status`.
 WorthKnowing endpoint: `POST /trainees/{trainee_id}/recommend-for-qts` is no longer deprecated. You do not need to do anything.
-"#,
+",
     );
 }
 
@@ -500,12 +500,12 @@ fn removed_endpoint_is_reported_with_replacement() {
             with_endpoints(NEWER, DEPRECATED),
             with_endpoints(NEWER, &[]),
         ),
-        r#"
+        r"
 Refused endpoint: Removed endpoint `POST /trainees/{trainee_id}/recommend-for-qts`. Use `POST /trainees/{trainee_id}/update-qts-or-eyts-status` with the same body instead of `POST /trainees/{trainee_id}/recommend-for-qts`.
 back
 WorthKnowing endpoint: `POST /trainees/{trainee_id}/recommend-for-qts` is deprecated from 2001-02-03 and removed in v2003.0. Use `POST /trainees/{trainee_id}/update-qts-or-eyts-status` with the same body instead of `POST /trainees/{trainee_id}/recommend-for-qts`.
 NewlyPossible endpoint: New endpoint `POST /trainees/{trainee_id}/recommend-for-qts`. Recommends a trainee for the award, by the older name. You can use this endpoint.
-"#,
+",
     );
 }
 
@@ -514,13 +514,13 @@ NewlyPossible endpoint: New endpoint `POST /trainees/{trainee_id}/recommend-for-
 fn replacement_is_found_across_versions() {
     check(
         both_ways(with_endpoints(OLDER, &[]), with_endpoints(NEWER, &[])),
-        r#"
+        r"
 Refused endpoint: Removed endpoint `POST /trainees/{trainee_id}/recommend-for-qts`. Use `POST /trainees/{trainee_id}/update-qts-or-eyts-status` with the same body instead of `POST /trainees/{trainee_id}/recommend-for-qts`.
 NewlyPossible endpoint: New endpoint `POST /trainees/{trainee_id}/update-qts-or-eyts-status`. Recommends a trainee for the award. You can use this endpoint.
 back
 Refused endpoint: Removed endpoint `POST /trainees/{trainee_id}/update-qts-or-eyts-status`. Use `POST /trainees/{trainee_id}/recommend-for-qts` with the same body instead of `POST /trainees/{trainee_id}/update-qts-or-eyts-status`.
 NewlyPossible endpoint: New endpoint `POST /trainees/{trainee_id}/recommend-for-qts`. Recommends a trainee for the award, by the older name. You can use this endpoint.
-"#,
+",
     );
 }
 
@@ -545,11 +545,11 @@ fn endpoint_with_other_method_path_and_status_is_reported_once() {
     };
     check(
         both_ways(usual, own),
-        r#"
+        r"
 Refused endpoint: `GET /trainees/{trainee_id}` is `POST /people/{trainee_id}`. A successful reply of `POST /people/{trainee_id}` has the status 203 instead of 200. Use `POST /people/{trainee_id}` instead of `GET /trainees/{trainee_id}`.
 back
 Refused endpoint: `POST /people/{trainee_id}` is `GET /trainees/{trainee_id}`. A successful reply of `GET /trainees/{trainee_id}` has the status 200 instead of 203. Use `GET /trainees/{trainee_id}` instead of `POST /people/{trainee_id}`.
-"#,
+",
     );
 }
 

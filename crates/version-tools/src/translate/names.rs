@@ -359,7 +359,7 @@ fn add_defaults<R: TranslatedRecord>(
         {
             // In a version without a default, null means the same as a missing key.
             Some(cell) if cell.value.is_null() && after.default.is_none() => {
-                gathered.remove(after.name)
+                gathered.remove(after.name);
             }
             Some(_) => {}
             None => {

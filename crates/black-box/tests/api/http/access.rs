@@ -227,7 +227,7 @@ fn without_a_valid_token_every_endpoint_reveals_and_changes_nothing() {
             // when they were last used.
             let allowance = RateLimit {
                 requests: NonZeroU32::MAX,
-                window: Duration::from_secs(60),
+                window: Duration::from_mins(1),
             };
             let admission = Admission::with_limit(Some(allowance));
             let register = Register::with_setup(Setup {

@@ -113,7 +113,7 @@ fn any_file_is_read_to_its_end() {
     ];
     for (kind, header) in [0, 1, 3, 4].into_iter().zip(&headers) {
         try_on(&cells, |rows| {
-            csv::holds(&[&[kind], header.as_bytes(), rows.as_bytes()].concat())
+            csv::holds(&[&[kind], header.as_bytes(), rows.as_bytes()].concat());
         });
         // Also where it is no UTF-8.
         try_on(&cells, |rows| {

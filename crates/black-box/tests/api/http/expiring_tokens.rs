@@ -19,7 +19,7 @@ use crate::api::support::register::UKPRN;
 use crate::api::support::{Api, Register, Response, Setup};
 
 /// So long that nothing comes back while a test runs.
-const WINDOW: Duration = Duration::from_secs(86_400);
+const WINDOW: Duration = Duration::from_hours(24);
 /// Twenty-nine days and some hours after the beginning.
 const SOON: &str = "2026-11-04";
 const WARNING: &str = "299 - \"this token expires on 2026-11-04: from that day on it is refused\"";

@@ -17,7 +17,7 @@ use versions::SERVED;
 use crate::api::support::{Api, Register, Response, Setup};
 
 /// So long that nothing comes back while a test runs.
-const WINDOW: Duration = Duration::from_secs(86_400);
+const WINDOW: Duration = Duration::from_hours(24);
 /// Requests without a valid token that are answered as such before their address is told that there
 /// were too many.
 const STRANGERS: usize = 60;
@@ -328,7 +328,7 @@ fn invented_tokens_leave_read_queue_to_others() {
             scope.spawn(move || {
                 answered
                     .send(info(&stranger(register, SERVED[0], number)).status)
-                    .unwrap()
+                    .unwrap();
             });
         }
         // All are answered but those that stand in the queue.

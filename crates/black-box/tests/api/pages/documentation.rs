@@ -258,7 +258,7 @@ fn pages_have_an_icon_and_follow_the_colour_scheme() {
 #[test]
 fn each_explorer_has_a_title_and_document_links_without_scripts() {
     let register = Register::start();
-    for served in SERVED.iter() {
+    for served in SERVED {
         let label = served.label;
         let page = get(&register, &format!("/docs/{label}/")).is(200);
         let policy = page.header("content-security-policy").unwrap();

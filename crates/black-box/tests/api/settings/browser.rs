@@ -134,10 +134,10 @@ impl<'a> Browser<'a> {
     /// is no button.
     pub(crate) fn sign_in(&self, link: &str) -> Page {
         let page = self.open(&format!("/settings/sign-in/{link}"));
-        if page.status != 200 {
-            page
-        } else {
+        if page.status == 200 {
             self.press(link, form_token_of(&page))
+        } else {
+            page
         }
     }
 

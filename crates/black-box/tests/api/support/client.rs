@@ -11,7 +11,7 @@ use super::common_form;
 use super::contract::{self, Sent};
 
 /// How long a reply may take before the test fails.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Connections to a server.
 pub(crate) struct Client(Agent);

@@ -337,6 +337,10 @@ impl Register {
 
     /// Waits until the last use of a token is recorded as of a day such as `2026-10-06`. A request
     /// that only reads leaves this to be done behind its reply.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test waits on a thread of its own"
+    )]
     #[track_caller]
     pub(crate) fn wait_for_token_use(&self, token_name: &'static str, day: &str) {
         let begun = Instant::now();

@@ -130,7 +130,7 @@ fn normal_forms(field: &SentField<'_>, record: &Value) -> Vec<Value> {
         ("country", _, "XF" | "GB") if !record["uk_degree"].is_null() => forms.push(Value::Null),
         // They stand for no school and no partner.
         ("employing_school_urn" | "training_partner_urn", _, "900010" | "900020") => {
-            forms.push(Value::Null)
+            forms.push(Value::Null);
         }
         _ => {}
     }

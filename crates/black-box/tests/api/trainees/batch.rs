@@ -530,7 +530,7 @@ fn limited(requests: u32) -> Register {
     // So long that nothing comes back while a test runs.
     let limit = RateLimit {
         requests: NonZeroU32::new(requests).unwrap(),
-        window: Duration::from_secs(86_400),
+        window: Duration::from_hours(24),
     };
     Register::with_setup(Setup {
         admission: Admission::with_limit(Some(limit)),

@@ -19,7 +19,7 @@ const OVERSIZED: usize = 2 * 1_048_576;
 const PIECE_PAUSE: Duration = Duration::from_millis(1);
 /// For how long a body without an end may be taken: much longer than the server waits for anything
 /// but the next request.
-const ENDLESS: Duration = Duration::from_secs(60);
+const ENDLESS: Duration = Duration::from_mins(1);
 /// Requests that are sent one behind the other.
 const PIPELINED: usize = 50;
 /// Requests whose replies are left unread on a connection, and how often it is looked at for each

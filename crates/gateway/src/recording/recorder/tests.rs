@@ -1,3 +1,8 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test waits for the thread of the recorder"
+)]
+
 use std::sync::mpsc;
 
 use storage::accounts::tokens::NewToken;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use adapter_kit::Versions;
+use domain::records::organisations::Organisations;
 use http_kit::error_chain::Causes;
 use storage::base::sender::Sender;
 use storage::error::StorageError;
@@ -97,7 +98,7 @@ impl Writer {
         write: &ObservedWrite,
     ) -> Option<Vec<(String, String)>> {
         let newest = self.options.versions.newest()?;
-        let none = Default::default();
+        let none = Organisations::default();
         let accepted = AcceptedWrite {
             endpoint: request.endpoint,
             trainee: write.trainee.as_deref(),

@@ -15,7 +15,7 @@ use crate::requests::client_address::TrustedProxies;
 /// The default limit of an address.
 const LIMIT: RateLimit = RateLimit {
     requests: NonZeroU32::new(60).unwrap(),
-    window: Duration::from_secs(60),
+    window: Duration::from_mins(1),
 };
 /// The most addresses that are remembered.
 const MAX_ADDRESSES: usize = 10_000;

@@ -26,6 +26,10 @@ pub(crate) struct By {
 impl By {
     /// The name to record: that of the option, of the user who called `sudo`, or of the system
     /// user.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "`sudo` and the system set these variables"
+    )]
     pub(crate) fn resolve(self) -> String {
         let sudo_user = || env::var(SUDO_USER).ok().and_then(|user| name(&user).ok());
         self.by
@@ -37,6 +41,10 @@ impl By {
 
 /// The name of the process's user: from `/etc/passwd`, or else from `LOGNAME` for users of a
 /// directory service, or else the user number.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "`sudo` and the system set these variables"
+)]
 fn user_of_system() -> String {
     let id = fs::metadata("/proc/self")
         .ok()

@@ -48,7 +48,7 @@ impl Check {
         let mut printed = Ok(());
         let found = inspector.inspect(&store, &mut |report| match report {
             Progress::Problem(problem) if printed.is_ok() => {
-                printed = bar.suspend(|| output::line(problem))
+                printed = bar.suspend(|| output::line(problem));
             }
             Progress::Problem(_) => {}
             Progress::Trainees(all) => bar.set_length(all),

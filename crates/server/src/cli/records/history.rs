@@ -28,6 +28,10 @@ pub(crate) struct Remove {
 }
 
 /// Parses the month, and returns the months before it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an option is parsed before there is a database"
+)]
 fn months_before(text: &str) -> Result<PastMonths, String> {
     PastMonths::before(month(text)?, Utc::now()).map_err(|error| error.to_string())
 }

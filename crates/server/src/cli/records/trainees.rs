@@ -349,13 +349,17 @@ pub(crate) fn reclaim_all_space(store: &Store) -> Result<(), CommandError> {
 }
 
 /// Reclaims the space of deleted rows. Tries again while the database is busy.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a command waits on its own thread"
+)]
 fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
         let reclaimed =
             progress::while_running("reclaiming space", || store.reclaim_space(reclaim));
         match reclaimed {
             Err(StorageError::Database(DatabaseError::Busy)) if attempt < ATTEMPTS => {
-                thread::sleep(PAUSE)
+                thread::sleep(PAUSE);
             }
             Err(error) => return Err(CommandError::SpaceNotReclaimed(error)),
             Ok(()) => break,

@@ -20,7 +20,7 @@ use crate::operations::startup::open_files;
 
 /// How long a starting server waits for a free PostgreSQL connection. Other servers of the register
 /// close unused connections earlier than that.
-const CONNECTION_WAIT: Duration = Duration::from_secs(120);
+const CONNECTION_WAIT: Duration = Duration::from_mins(2);
 
 #[derive(Debug, Args)]
 pub(super) struct Bounds {

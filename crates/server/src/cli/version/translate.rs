@@ -58,6 +58,7 @@ fn word<T: std::str::FromStr<Err = adapter_kit::body_kind::InvalidChoice>>(
 }
 
 impl Translate {
+    #[expect(clippy::disallowed_methods, reason = "a translation has no database")]
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let text = self.text().map_err(|source| CommandError::Unreadable {
             file: self.file.clone(),

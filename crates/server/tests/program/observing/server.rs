@@ -16,7 +16,7 @@ use crate::program::support::Workplace;
 use crate::program::support::running::FOR_OPERATORS;
 
 /// Timeout for an expected event. Reaching it is a fault.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A server, which is killed when this is dropped.
 pub(crate) struct Watched {

@@ -10,7 +10,7 @@ use test_support::Process;
 use super::Workplace;
 
 /// How long a test waits for what must happen before it fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Limits of a server for heads, bodies and pauses, in seconds, that a test can wait for.
 pub(crate) const SHORT_LIMITS: &str = "--header-timeout 2 --body-timeout 2 --keep-alive 2";

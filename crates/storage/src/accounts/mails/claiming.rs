@@ -122,7 +122,7 @@ impl Session<'_> {
             // Only sent mails delay the next one to an address.
             (Claim::NotNeeded | Claim::GivenUp, MailKind::SignIn) => self.remove_mail(row.id)?,
             (Claim::NotNeeded | Claim::GivenUp, MailKind::Invitation | MailKind::TokenExpiry) => {
-                self.finish_mail(row.id)?
+                self.finish_mail(row.id)?;
             }
         }
         Ok(Some(ClaimedMail {

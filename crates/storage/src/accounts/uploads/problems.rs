@@ -229,6 +229,7 @@ impl Session<'_> {
 }
 
 /// The first 8 bytes of the SHA-256 digest of a problem, which tell the problems of an upload apart.
+#[expect(clippy::many_single_char_names, reason = "the bytes of a number")]
 fn digest_problem(problem: &UploadProblem) -> i64 {
     let digest = Sha256::new()
         .chain_update(&problem.heading)

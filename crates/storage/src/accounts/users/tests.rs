@@ -1,5 +1,10 @@
 //! Tests users, links, sessions and the activity log, on the database of the run.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test waits on a thread of its own"
+)]
+
 use chrono::TimeDelta;
 
 use super::{

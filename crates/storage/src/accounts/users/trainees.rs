@@ -116,7 +116,7 @@ mod tests {
         register.add_trainee("trainee");
         for name in ["Ash", "Beech", "Cedar"] {
             register.update("trainee", move |trainee| {
-                trainee.last_name = Some(name.to_owned())
+                trainee.last_name = Some(name.to_owned());
             });
         }
         let seen = |most| {

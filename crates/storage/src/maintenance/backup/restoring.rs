@@ -217,6 +217,10 @@ fn url_of(copy: &Part) -> String {
 
 /// Moves all changes of a database into its main file. Waits up to [`CLOSING_TIME`] for the
 /// connections of a dropped store, which may still be closing on other threads.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a restore waits on its own thread"
+)]
 fn close(database: &Path) -> Result<(), StorageError> {
     let mut connection = open(database)?;
     let deadline = Instant::now() + CLOSING_TIME;
@@ -227,7 +231,7 @@ fn close(database: &Path) -> Result<(), StorageError> {
             .map_err(StorageError::from)
         {
             Err(StorageError::Database(DatabaseError::Busy)) if Instant::now() < deadline => {
-                thread::sleep(CLOSING_PAUSE)
+                thread::sleep(CLOSING_PAUSE);
             }
             outcome => return outcome,
         }

@@ -1,5 +1,10 @@
 //! Tests concurrent migrations: locks and waiting.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test waits on threads of its own"
+)]
+
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +25,7 @@ const LOCK_SQL: &str =
     "BEGIN; LOCK TABLE __diesel_schema_migrations IN SHARE UPDATE EXCLUSIVE MODE";
 
 /// Less than waiting for a lock that a test does not release.
-const WITHOUT_LOCK: Duration = Duration::from_secs(60);
+const WITHOUT_LOCK: Duration = Duration::from_mins(1);
 
 /// A policy that waits this long in total, in milliseconds.
 fn policy(total: u64) -> RetryPolicy {

@@ -32,7 +32,7 @@ pub(super) struct RetryPolicy {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            total: Duration::from_secs(600),
+            total: Duration::from_mins(10),
             lock: Duration::from_secs(1),
             pause: Duration::from_secs(4),
             report: Duration::from_secs(30),
@@ -65,6 +65,10 @@ impl fmt::Display for Blocker {
 impl RetryPolicy {
     /// Retries `attempt` while a lock prevents it, up to the total time. `attempt` sets its
     /// argument to the cause of a failure, for the log and the length of the pause.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a migration waits on its own thread"
+    )]
     fn retry<T>(
         self,
         mut attempt: impl FnMut(&mut Blocker) -> Result<T, StorageError>,

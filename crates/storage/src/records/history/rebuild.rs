@@ -204,7 +204,7 @@ impl Rebuilt {
                 (Some(list), None, None) => for_nested_list!(*list, put_in_order(self, value))??,
                 // A field of a nested record.
                 (Some(list), Some(id), Some(name)) => {
-                    for_nested_list!(*list, set_nested(self, id, name, value))??
+                    for_nested_list!(*list, set_nested(self, id, name, value))??;
                 }
                 _ => return None,
             }

@@ -63,6 +63,10 @@ impl PastMonths {
 /// # Errors
 ///
 /// When the database does not answer. Portions that were already removed stay removed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the removal pauses on its own thread"
+)]
 pub fn remove(store: &Store, months: PastMonths) -> Result<usize, StorageError> {
     let end = months.end;
     let last =

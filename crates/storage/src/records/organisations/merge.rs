@@ -319,6 +319,10 @@ impl<'a, O: Organisation> Merge<'a, O> {
     /// # Errors
     ///
     /// When the database does not answer. Earlier batches stay written.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an import pauses on its own thread"
+    )]
     pub fn take(&mut self, organisation: O) -> Result<(), StorageError> {
         let id = match self.stored.get(organisation.key()) {
             Some((_, stored)) if *stored == organisation => {
@@ -401,6 +405,10 @@ impl<'a, O: Organisation> Merge<'a, O> {
 
     /// Updates the records that contain data of these organisations, provider by provider, in
     /// portions with pauses.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an import pauses on its own thread"
+    )]
     fn update_records(&self, due: Vec<i64>) -> Result<(), StorageError> {
         if due.is_empty() {
             return Ok(());

@@ -1,3 +1,8 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test waits on a thread of its own"
+)]
+
 use std::time::Duration;
 
 use super::*;

@@ -191,9 +191,9 @@ fn every_page_equals_sorting_all_trainees() {
                     };
                     let expected = expected(&all, &listing);
                     if expected.len() > 500 {
-                        many += 1
+                        many += 1;
                     } else {
-                        few += 1
+                        few += 1;
                     }
                     for per_page in [7, MAX_PER_PAGE] {
                         let last = expected.len() as i64 / per_page + 1;

@@ -90,10 +90,10 @@ fn waiting_trainees_are_found_longest_first() {
     );
     assert_eq!(awaiting_award(&register), ["fourth"]);
     change(&register, "second", |record| {
-        record.trn = Some("1234567".to_owned())
+        record.trn = Some("1234567".to_owned());
     });
     change(&register, "third", |record| {
-        record.discarded_at = record.updated_at
+        record.discarded_at = record.updated_at;
     });
     change(&register, "fourth", |record| {
         record.recommended_for_award_at = None;
