@@ -54,23 +54,15 @@ ENDURANCE := scripts/test-endurance
 
 .PHONY: crash-test
 crash-test: ## Kill the server 200 times, and PostgreSQL 20 times, under load; nothing acknowledged may be lost
-	CRASH_KILLS=200 POSTGRES_STOPS=20 BATCH_KILLS=50 $(ENDURANCE) crash durability batch
+	CRASH_KILLS=200 POSTGRES_STOPS=20 $(ENDURANCE) crash durability
 
 .PHONY: faults-test
 faults-test: ## Fail every statement of every write on PostgreSQL in every way; the rows contradict no answer
 	TEST_DATABASE=postgres cargo test --workspace --locked --test api -- api::failed_statements::every_fault::
 
 .PHONY: race-test
-race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones against a sequential model
-	RACE_ROUNDS=1000 HISTORIES=1000 $(ENDURANCE) race history
-
-.PHONY: cancel-test
-cancel-test: ## Cancel statements of PostgreSQL for 200 seconds while four clients write; the rows contradict no answer
-	CANCEL_SECONDS=200 $(ENDURANCE) cancels
-
-.PHONY: dates-test
-dates-test: ## Write at full rate for 20 seconds; dates stay with the clock, and a client that polls misses nothing
-	DATES_MS=20000 $(ENDURANCE) dates::
+race-test: ## Send overlapping requests in 1,000 rounds, and compare the answers with a sequential model
+	HISTORIES=1000 $(ENDURANCE) history
 
 .PHONY: rolling-test
 rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
@@ -79,7 +71,7 @@ rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under
 .PHONY: following-test
 following-test: ## Follow lists and changes while others write, on two servers; no client may miss anything
 	FOLLOWED_TRAINEES=2000 FOLLOWING_RUNS=8 FOLLOWING_PAUSE_MS=250 FOLLOWING_SECONDS=60 FOLLOWING_WRITERS=16 \
-		COPIED_TRAINEES=5000 $(ENDURANCE) following
+		$(ENDURANCE) following
 
 .PHONY: sync-test
 sync-test: ## Push and pull 5,000 trainees with trainee-sync while it and the server are killed 10 times each
@@ -103,10 +95,6 @@ unknown-token-test: ## Send 500 invented tokens a second for 20 seconds; ordinar
 .PHONY: soak
 soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; nothing may be lost, slow or growing
 	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(ENDURANCE) soak
-
-.PHONY: memory-test
-memory-test: ## Register 20,000 trainees with random sets of optional fields; they may take no more memory than others
-	MEMORY_CREATES=20000 $(ENDURANCE) memory_does_not_depend
 
 .PHONY: crowd-test
 crowd-test: ## Hold 900 requests without their end, and 900 unread replies; the server may hold 160 MB and 120 MB

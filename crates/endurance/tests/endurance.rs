@@ -12,12 +12,9 @@
 #[cfg(test)]
 mod endurance {
     mod balancer;
-    mod batch;
-    mod cancels;
     mod client;
     mod crash;
     mod crowd;
-    mod dates;
     mod deployment;
     mod durability;
     mod expected_record;
@@ -26,9 +23,7 @@ mod endurance {
     mod http;
     mod kit_balancer;
     mod linearizability;
-    mod memory_by_fields;
     mod model;
-    mod race;
     mod record;
     mod rolling;
     mod size;

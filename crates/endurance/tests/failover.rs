@@ -18,7 +18,6 @@ mod failover {
     mod limits;
     mod load;
     mod machine;
-    mod migrating;
     mod patroni;
     mod pooler;
     mod pooling;

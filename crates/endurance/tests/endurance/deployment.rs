@@ -231,3 +231,32 @@ impl Drop for Server {
         }
     }
 }
+
+/// The servers over one database.
+pub(crate) struct Servers {
+    pub(crate) site: Site,
+    servers: Vec<Server>,
+}
+
+impl Servers {
+    /// The number that the database of this run accepts.
+    pub(crate) fn start() -> Self {
+        Self::with_site(Site::new())
+    }
+
+    /// The number that the database of the site accepts.
+    pub(crate) fn with_site(site: Site) -> Self {
+        let count = if site.kind() == Kind::Postgres { 2 } else { 1 };
+        let servers = (0..count).map(|_| site.serve()).collect();
+        Self { site, servers }
+    }
+
+    /// The address of a client's server.
+    pub(crate) fn address(&self, client: usize) -> &str {
+        &self.servers[client % self.servers.len()].address
+    }
+
+    pub(crate) fn stop(mut self) {
+        self.servers.iter_mut().for_each(Server::stop);
+    }
+}

@@ -4,6 +4,5 @@
 mod changes;
 mod lists;
 mod mirror;
-mod request_counts;
 mod stopping;
 mod writers;

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use adapter_kit::Endpoint;
 use fixtures::random::Random;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::http::{Caller, Reply, Request as ParsedRecord};
+use super::deployment::Servers;
+use super::http::{Caller, Reply, Request as HttpRequest};
 use super::linearizability::{Timed, is_linearisable};
 use super::model::{FIELDS, Request, Shown};
-use super::race::Servers;
 use super::size::{seed, size};
 use super::version_requests::{Manner, Person, id};
 
@@ -113,7 +113,7 @@ impl Worker<'_> {
                 let is_first = reply.status == 201;
                 assert!(is_first || reply.status == 409, "{reply:?}");
                 let mut data = reply.json()["data"].take();
-                let shown = if is_first { data } else { data[0].take() };
+                let shown = if is_first { data } else { the_only(&mut data) };
                 let seen = Shown::from_record(&shown, reply.etag);
                 let known = Seen {
                     id: id(&shown).to_owned(),
@@ -142,7 +142,7 @@ impl Worker<'_> {
         let value = format!("{}-{step}", self.name);
         let update = || {
             let path = self.manner.path(Endpoint::UpdateTrainee, &known.id, "");
-            ParsedRecord::with_body("PATCH", path, &json!({ "data": { FIELDS[field]: value } }))
+            HttpRequest::with_body("PATCH", path, &json!({ "data": { FIELDS[field]: value } }))
         };
         let placement = self.random.pick(&known.placements).cloned();
         match (self.random.below(12), placement, known.tag.clone()) {
@@ -185,7 +185,7 @@ impl Worker<'_> {
                 let path = self
                     .manner
                     .path(Endpoint::DeletePlacement, &known.id, &placement);
-                let (reply, timed) = self.send(&ParsedRecord::delete(path));
+                let (reply, timed) = self.send(&HttpRequest::delete(path));
                 let shown = (reply.status != 404).then(|| known.see(&reply));
                 timed(Request::DeletePlacement { placement, shown })
             }
@@ -204,13 +204,17 @@ impl Worker<'_> {
                     is_new || reply.status == 409 && !reply.is_in_the_way(),
                     "{reply:?}"
                 );
+                if !is_new {
+                    let shown = the_only(&mut reply.json()["data"]);
+                    assert_eq!(shown["graduation_year"].as_i64(), Some(year as i64));
+                }
                 timed(Request::AddDegree {
                     year: year as i64,
                     is_new,
                 })
             }
             (_, _, _) => {
-                let (reply, timed) = self.send(&ParsedRecord::get(self.manner.path(
+                let (reply, timed) = self.send(&HttpRequest::get(self.manner.path(
                     Endpoint::ShowTrainee,
                     &known.id,
                     "",
@@ -224,7 +228,7 @@ impl Worker<'_> {
     /// Sends a request; what it turns out to be is then given its time.
     fn send(
         &self,
-        request: &ParsedRecord,
+        request: &HttpRequest,
     ) -> (Reply, impl FnOnce(Request) -> Timed<Request> + use<>) {
         let begun = Instant::now();
         let reply = self.caller.ask(self.address, request);
@@ -235,6 +239,12 @@ impl Worker<'_> {
             ended,
         })
     }
+}
+
+/// The record that a refused duplicate is shown.
+fn the_only(shown: &mut Value) -> Value {
+    assert_eq!(shown.as_array().map(Vec::len), Some(1), "{shown}");
+    shown[0].take()
 }
 
 impl Seen {

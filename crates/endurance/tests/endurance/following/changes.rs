@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::super::client::{Client, Tally};
 use super::super::crash::check;
+use super::super::deployment::Servers;
 use super::super::http::Caller;
-use super::super::race::Servers;
 use super::super::size::{seed, size};
 use super::super::version_requests::Manner;
 use super::mirror::Mirror;

@@ -12,8 +12,8 @@ use domain::values::academic_year;
 use fixtures::random::Random;
 use serde_json::json;
 
+use super::super::deployment::Servers;
 use super::super::http::{Caller, Reply, Request};
-use super::super::race::Servers;
 use super::super::size::{seed, size};
 use super::super::soak::Over;
 use super::super::version_requests::{Manner, Person, begun_on, id};

@@ -7,8 +7,8 @@ use chrono::Utc;
 use domain::listing::{MAX_PER_PAGE, known_cycles};
 use serde_json::Value;
 
+use super::super::deployment::Servers;
 use super::super::http::{Caller, Request};
-use super::super::race::Servers;
 use super::super::version_requests::{Manner, id};
 
 /// Trainees by their identifiers, each as it is shown.
