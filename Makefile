@@ -85,8 +85,8 @@ upload-test: ## Check and send 5,000 rows of an uploaded file while the server i
 .PHONY: failover-test
 failover-test: ## Break PostgreSQL under two servers in every way that operators meet; tell each outage in seconds
 	cargo build --workspace --locked
-	TEST_DATABASE=postgres FAILOVER_SECONDS=5 FAILOVER_TTL=20 \
-		cargo test --workspace --locked --test failover -- --nocapture --test-threads 1 $(SCENARIO)
+	TEST_DATABASE=postgres FAILOVER_SECONDS=5 FAILOVER_TTL=20 FAILOVER_CASES='$(CASES)' \
+		cargo test --workspace --locked --test failover -- --nocapture --test-threads 1
 
 .PHONY: unknown-token-test
 unknown-token-test: ## Send 500 invented tokens a second for 20 seconds; ordinary requests may take twice as long at most

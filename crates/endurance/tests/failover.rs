@@ -12,24 +12,19 @@
 #[cfg(test)]
 mod failover {
     mod balancer;
+    mod cases;
     mod daemon;
-    mod frozen;
     mod http;
-    mod limits;
     mod load;
     mod machine;
     mod patroni;
     mod pooler;
-    mod pooling;
     mod postgres;
     mod probes;
     mod programs;
-    mod read_only;
     mod scenario;
     mod site;
     mod size;
-    mod standby_away;
-    mod unreachable;
     mod verdict;
     mod watcher;
 }

@@ -12,13 +12,25 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use test_support::{Kind, Tool, has_tools};
+use test_support::{Kind, Process, Tool, has_tools};
 
 use super::size::{in_full, seconds};
 
 const SCRIPT: &str = include_str!("machine.sh");
-/// Variables that tell the program that it runs on a test machine, its kind, and the folder of its
-/// files.
+/// The options of a process in namespaces of its own.
+const UNSHARE: [&str; 6] = [
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount",
+    "--net",
+    "--mount-proc",
+];
+/// Part of the names of the cases to run.
+const WANTED: &str = "FAILOVER_CASES";
+/// Variables that tell the program which case runs on a test machine, its kind, and the folder of
+/// its files.
+const CASE: &str = "FAILOVER_CASE";
 const KIND: &str = "FAILOVER_MACHINE";
 const FOLDER: &str = "FAILOVER_FOLDER";
 /// The folder of a machine in namespaces: a file system in memory, visible only there.
@@ -58,44 +70,63 @@ pub(crate) struct Machine {
     is_root: bool,
 }
 
-/// Whether a scenario belongs to the short form too, which continuous integration runs.
+/// Whether a case belongs to the short form too, which continuous integration runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Short,
     FullOnly,
 }
 
-/// Runs a test, with the name that it has among the tests of this program, on a separate machine.
-pub(crate) fn on_own_machine(form: Form, test: &str, scenario: impl FnOnce(&Machine)) {
-    if let Ok(kind) = std::env::var(KIND) {
-        return scenario(&Machine::new(kind == "namespaces"));
+/// A fault of a machine.
+pub(crate) struct Case {
+    name: &'static str,
+    form: Form,
+    /// Returns the broken promises.
+    run: fn(&Machine) -> Vec<String>,
+}
+
+impl Case {
+    pub(crate) const fn new(
+        name: &'static str,
+        form: Form,
+        run: fn(&Machine) -> Vec<String>,
+    ) -> Self {
+        Self { name, form, run }
     }
-    if Kind::from_environment() != Kind::Postgres {
-        return;
-    }
-    if form == Form::FullOnly && !in_full() {
-        eprintln!("left out of the short form; `make failover-test` runs it");
-        return;
-    }
-    if has_tools(&TOOLS) {
-        run_again(test);
+
+    /// Whether this run includes the case: `FAILOVER_CASES` is a part of the names.
+    fn is_wanted(&self) -> bool {
+        let wanted = std::env::var(WANTED).unwrap_or_default();
+        (self.form == Form::Short || in_full()) && self.name.contains(&wanted)
     }
 }
 
-/// Runs this program for one test on a separate machine.
-fn run_again(test: &str) {
+/// Runs each case in a separate machine by starting `test` of this program again there.
+pub(crate) fn on_own_machines(test: &str, cases: &[Case]) {
+    if let Ok(name) = std::env::var(CASE) {
+        let kind = std::env::var(KIND).unwrap();
+        let case = cases.iter().find(|case| case.name == name).unwrap();
+        let faults = (case.run)(&Machine::new(kind == "namespaces"));
+        assert!(faults.is_empty(), "{name}: {faults:#?}");
+        return;
+    }
+    if Kind::from_environment() != Kind::Postgres || !has_tools(&TOOLS) {
+        return;
+    }
+    let wanted: Vec<_> = cases.iter().filter(|case| case.is_wanted()).collect();
+    assert!(!wanted.is_empty(), "no case has this name");
+    let failed = wanted.iter().map(|case| case.name);
+    let failed: Vec<_> = failed.filter(|name| !passes(test, name)).collect();
+    assert!(failed.is_empty(), "{failed:?} have failed; see above");
+}
+
+/// Runs this program for one case on a separate machine.
+fn passes(test: &str, case: &str) -> bool {
+    eprintln!("case: {case}");
     let has_namespaces = are_namespaces_allowed();
     let mut command = Command::new(if has_namespaces { "unshare" } else { "sh" });
     if has_namespaces {
-        command.args([
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount",
-            "--net",
-            "--mount-proc",
-            "sh",
-        ]);
+        command.args(UNSHARE).arg("sh");
     } else {
         eprintln!(
             "no namespaces can be made here; what is to be cut off is stopped by SIGSTOP alone"
@@ -111,38 +142,27 @@ fn run_again(test: &str) {
         .arg(&folder)
         .arg(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
-    command.env(KIND, kind).env(FOLDER, &folder);
+    command.env(CASE, case).env(KIND, kind).env(FOLDER, &folder);
     // What is typed at a terminal to end the tests does not reach the script, which has to tidy up.
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .process_group(0);
-    let mut child = command.spawn().unwrap();
-    let printed = BufReader::new(child.stdout.take().unwrap())
+    let mut process = Process::start(&mut command);
+    let printed = BufReader::new(process.stdout())
         .lines()
         .map_while(Result::ok);
     // A name that no test has would run none, and pass.
     let has_run = printed.filter(|line| line.contains("1 passed")).count() == 1;
     // Standard input stays open until here.
-    let status = child.wait().unwrap();
-    assert!(status.success() && has_run, "{test} has failed; see above");
+    process.wait().success() && has_run
 }
 
 fn are_namespaces_allowed() -> bool {
-    let arguments = [
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "--mount",
-        "--net",
-        "--mount-proc",
-        "sh",
-        "-c",
-    ];
     let tried = "mount -t tmpfs tmpfs /run && mkdir /run/netns && ip netns add tried && ip link add type bridge";
     let tried = Command::new("unshare")
-        .args(arguments)
-        .arg(tried)
+        .args(UNSHARE)
+        .args(["sh", "-c", tried])
         .stderr(Stdio::null())
         .status();
     std::env::var("FAILOVER_NAMESPACES").as_deref() != Ok("off")
@@ -316,7 +336,7 @@ impl Machine {
         command
             .args(&words[1..])
             .current_dir(self.home(host))
-            .env_remove(KIND)
+            .env_remove(CASE)
             .stdin(Stdio::null());
         command
     }

@@ -18,7 +18,7 @@ use super::verdict::{Found, HEAD, Reads, Run};
 use super::watcher::{Truth, watch};
 
 /// Clients of an ordinary run.
-pub(crate) const CLIENTS: usize = 16;
+const CLIENTS: usize = 16;
 /// How long the register may take to be whole again before it is looked at.
 const PATIENCE: Duration = Duration::from_secs(20);
 
