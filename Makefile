@@ -88,10 +88,6 @@ failover-test: ## Break PostgreSQL under two servers in every way that operators
 	TEST_DATABASE=postgres FAILOVER_SECONDS=5 FAILOVER_TTL=20 FAILOVER_CASES='$(CASES)' \
 		cargo test --workspace --locked --test failover -- --nocapture --test-threads 1
 
-.PHONY: unknown-token-test
-unknown-token-test: ## Send 500 invented tokens a second for 20 seconds; ordinary requests may take twice as long at most
-	UNKNOWN_TOKEN_SECONDS=20 $(ENDURANCE) unknown_tokens
-
 .PHONY: soak
 soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; nothing may be lost, slow or growing
 	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(ENDURANCE) soak

@@ -29,6 +29,5 @@ mod endurance {
     mod size;
     mod soak;
     mod sync;
-    mod unknown_tokens;
     mod version_requests;
 }

@@ -180,28 +180,3 @@ fn untrusted_mail_server_gets_no_mail() {
         server.stop();
     }
 }
-
-/// Options that cannot work, and what is said about them.
-const IMPOSSIBLE: &str = "
-smtp://mail.example:587 | --smtp-url (REGISTER_SMTP_URL) must use TLS
-https://mail.example | must be like smtps://
-smtps://:zqxsecret@mail.example | no user name
-smtps://me@mail.example --smtp-password-file empty | the file is empty
-smtps://mail.example --settings off | which are off
-smtps://mail.example --settings on --environment production | (REGISTER_SMTP_URL) needs --settings-url (REGISTER_SERVE_SETTINGS_URL) in production
-";
-
-#[test]
-fn mail_options_that_cannot_work_are_refused() {
-    let place = Workplace::new();
-    place.write("empty", " \n");
-    let serve = "serve --listen 127.0.0.1:0";
-    for line in IMPOSSIBLE.trim().lines() {
-        let (options, expected) = line.split_once(" | ").unwrap();
-        let ended = place.run(format!("{serve} {FROM} --smtp-url {options}"));
-        ended.ends(1, &[expected]);
-        assert!(!ended.stderr().contains("zqx"), "{}", ended.stderr());
-    }
-    let without_sender = place.run(format!("{serve} --smtp-url smtp://localhost"));
-    without_sender.ends(2, &["--mail-from <ADDRESS> (REGISTER_MAIL_FROM)"]);
-}

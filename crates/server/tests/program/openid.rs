@@ -1,45 +1,8 @@
-//! The options of signing in by OpenID Connect: what contradicts itself does not start, and an
-//! issuer may be away.
+//! Signing in by OpenID Connect while the issuer is away.
 
 use super::support::Workplace;
 use super::support::running::Running;
 use super::users::{ask, browser, form_token};
-
-/// Options that contradict each other, and the reason that is given.
-const CONTRADICTORY: &str = "
---oidc-issuer http://id.example --oidc-client-id register | --oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST
---oidc-issuer id.example --oidc-client-id register | --oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST
---oidc-issuer https://me:zqxsecret@id.example --oidc-client-id register | --oidc-issuer (REGISTER_OIDC_ISSUER) must be https://HOST
---oidc-issuer https://id.example --oidc-client-id register --oidc-client-secret-file empty | the file is empty
---oidc-issuer https://id.example --oidc-client-id register --oidc-client-secret-file absent | --oidc-client-secret-file
---oidc-issuer https://id.example --oidc-client-id register --settings off | which are off
---oidc-issuer http://127.0.0.1:1 --oidc-client-id register --settings on --environment production | must be https://HOST
-";
-/// Options that need another one.
-const INCOMPLETE: &str = "
---oidc-issuer https://id.example | --oidc-client-id
---oidc-client-id register | --oidc-issuer
---oidc-provider-claim ukprn | --oidc-issuer
---oidc-operator-value staff | --oidc-role-claim
-";
-
-#[test]
-fn contradictory_options_stop_the_start() {
-    let place = Workplace::new();
-    place.write("empty", " \n");
-    for (status, cases) in [(1, CONTRADICTORY), (2, INCOMPLETE)] {
-        for case in cases.trim().lines() {
-            let (options, expected) = case.split_once(" | ").unwrap();
-            let ended = place.run(format!("serve --listen 127.0.0.1:0 {options}"));
-            ended.ends(status, &[expected]);
-            let said = ended.stderr();
-            assert!(ended.stdout().is_empty() && !said.contains("zqx"), "{said}");
-            let lines = said.lines();
-            let errors = lines.filter(|line| line.starts_with("trainee-register: "));
-            assert!(status == 2 || errors.count() == 1, "{said}");
-        }
-    }
-}
 
 #[test]
 fn server_without_issuer_logs_failures_without_contents() {

@@ -210,6 +210,13 @@ impl Ended {
         }
     }
 
+    /// Requires a refusal with this line as the only message.
+    #[track_caller]
+    pub(crate) fn refuses_with(&self, line: &str) {
+        let told = (self.status(), self.stdout(), self.stderr());
+        assert_eq!(told, (1, "", &*format!("trainee-register: {line}\n")));
+    }
+
     /// Requires a refusal: nothing is printed, and one line of messages has all these texts.
     #[track_caller]
     pub(crate) fn refuses(&self, texts: &[&str]) {
