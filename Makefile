@@ -94,7 +94,7 @@ soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; 
 
 .PHONY: crowd-test
 crowd-test: ## Hold 900 requests without their end, and 900 unread replies; the server may hold 160 MB and 120 MB
-	CROWD=900 $(ENDURANCE) crowds_that_wait
+	CROWD=900 $(ENDURANCE) waiting_crowds
 
 .PHONY: dist
 dist: ## Build the program that is installed, optimised by what it does under load (docs/operations/install.md)

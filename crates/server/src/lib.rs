@@ -13,7 +13,7 @@
 //! - An option: add a field with `env = "REGISTER_..."` (test
 //!   `every_option_has_an_environment_variable_of_its_name`). Options of `serve` belong to
 //!   `cli/serve.rs` or `cli/serve/`, reach requests through `app_state.rs`, and need a row in
-//!   `docs/operations/install.md` (test `every_option_of_serve_stands_on_the_page_for_operators`).
+//!   `docs/operations/install.md` (test `operator_document_has_every_option_of_serve`).
 //! - A background task: add a function `start`, and call it in `start_background_tasks` of
 //!   `cli/serve.rs`; no test detects a missing call. Finish work that must not be lost in `finish`
 //!   of `operations/shutdown.rs`. To remove old rows, add a line to `REMOVALS` of

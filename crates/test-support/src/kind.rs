@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "TEST_DATABASE must be sqlite or postgres, not \"Postgres\"")]
-    fn a_run_on_any_other_database_is_refused() {
+    fn run_on_any_other_database_is_refused() {
         Kind::from_name(Some("Postgres"));
     }
 }

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn url_of_another_database_differs_only_in_its_name() {
+    fn url_of_another_database_differs_in_name() {
         for (url, expected) in [
             (
                 "postgres://me:secret@host:5433/postgres",

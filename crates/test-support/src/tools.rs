@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_that_cannot_be_executed_is_no_program() {
+    fn file_without_execute_permission_is_no_program() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pgbouncer");
         assert!(!is_executable(&file) && !is_executable(folder.path()));

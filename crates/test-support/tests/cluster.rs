@@ -49,7 +49,7 @@ mod cluster {
     }
 
     #[test]
-    fn a_server_that_is_dropped_leaves_nothing_behind() {
+    fn dropped_server_leaves_nothing_behind() {
         if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
@@ -63,7 +63,7 @@ mod cluster {
     }
 
     #[test]
-    fn a_server_ends_with_a_process_that_is_killed() {
+    fn server_ends_with_a_killed_process() {
         if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
@@ -74,7 +74,7 @@ mod cluster {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
-                "cluster::a_server_ends_with_a_process_that_is_killed",
+                "cluster::server_ends_with_a_killed_process",
                 "--nocapture",
             ])
             .env(CHILD, "yes")

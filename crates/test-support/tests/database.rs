@@ -45,7 +45,7 @@ mod database {
     }
 
     #[test]
-    fn prepared_database_is_copied_and_copies_are_independent() {
+    fn copies_of_prepared_database_are_independent() {
         let prepared = AtomicU32::new(0);
         let fresh = || {
             Database::fresh_from("things", |url| {

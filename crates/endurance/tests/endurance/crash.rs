@@ -34,7 +34,7 @@ const STARTS: usize = 5;
 const KILLS_BETWEEN_CHECKS: usize = 25;
 
 #[test]
-fn a_killed_server_has_kept_every_acknowledged_write() {
+fn killed_server_keeps_every_acknowledged_write() {
     let (kills, seed, begun) = (size("CRASH_KILLS", 8), seed(), Instant::now());
     let random = Random::new(seed);
     let site = Site::new();

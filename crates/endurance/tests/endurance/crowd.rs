@@ -191,7 +191,7 @@ fn without_limits(site: &Site) -> Command {
 }
 
 #[test]
-fn crowds_that_wait_take_bounded_memory_and_leave_others_alone() {
+fn waiting_crowds_take_memory_within_limit() {
     let connections = size("CROWD", FEW);
     let is_long = connections > FEW;
     let site = Site::new();

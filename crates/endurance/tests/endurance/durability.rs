@@ -28,7 +28,7 @@ const TRACER: [&str; 7] = [
 ];
 
 #[test]
-fn the_log_is_synced_between_a_write_and_its_acknowledgement() {
+fn log_is_synced_before_write_is_acknowledged() {
     if Kind::from_environment() != Kind::Sqlite || !has_tools(&[Tool::Strace]) {
         return;
     }
@@ -157,7 +157,7 @@ fn judge(calls: &[Call], record: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_reply_before_the_end_of_the_sync_is_found() {
+fn reply_before_end_of_sync_is_found() {
     let write = r#"7 pwrite64(9</x/register.db-wal>, "..abc..", 4096, 56) = 4096"#;
     let sync = "7 fdatasync(9</x/register.db-wal>) = 0";
     let (begun, ended) = (

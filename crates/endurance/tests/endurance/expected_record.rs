@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_values_the_service_draws_may_differ_from_predictions() {
+    fn only_drawn_values_may_differ_from_predictions() {
         let record = json!({ "trainee_id": "a", "trn": null, "placements": [{ "placement_id": "b", "name": "Elm" }] });
         let predicted = drawn_anew(&record);
         assert!(is_as_predicted(&record, &predicted));

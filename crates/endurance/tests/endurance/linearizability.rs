@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_can_be_seen_in_either_order() {
+    fn overlapping_operations_are_seen_in_either_order() {
         use Number::{Read, Write};
         assert!(judge(vec![
             (Write(1), 0, 9),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_stale_or_lost_or_undone_is_found() {
+    fn stale_lost_and_undone_operations_are_found() {
         use Number::{Read, Write};
         assert!(!judge(vec![(Write(1), 0, 1), (Read(0), 2, 3)]));
         assert!(!judge(vec![

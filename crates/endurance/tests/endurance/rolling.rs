@@ -26,7 +26,7 @@ const MOST_WRITES: usize = 200;
 const KIT_STOP_DELAY: &str = "4";
 
 #[test]
-fn servers_that_are_restarted_in_turn_lose_no_request() {
+fn servers_restarted_in_turn_lose_no_request() {
     if Kind::from_environment() != Kind::Postgres {
         return;
     }
@@ -84,7 +84,7 @@ fn servers_that_are_restarted_in_turn_lose_no_request() {
 }
 
 #[test]
-fn restarts_behind_the_balancer_of_the_kit_fail_no_request() {
+fn restarts_behind_kit_balancer_fail_no_request() {
     if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Haproxy]) {
         return;
     }

@@ -81,7 +81,7 @@ impl Plan {
 }
 
 #[test]
-fn a_server_under_load_and_abuse_stays_what_it_was() {
+fn abused_server_keeps_memory_and_ordinary_rate() {
     let (plan, seed, begun) = (Plan::from_environment(), seed(), Instant::now());
     let site = Site::new();
     let mut server = serve_as_installed(&site);

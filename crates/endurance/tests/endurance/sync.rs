@@ -31,7 +31,7 @@ const PAGE_SIZE: &str = "20";
 type Trainees = BTreeMap<String, String>;
 
 #[test]
-fn copy_and_register_survive_kills_of_server_and_program() {
+fn copy_and_register_survive_kills() {
     let (trainees, kills) = (size("SYNC_TRAINEES", 400), size("SYNC_KILLS", 3));
     let (seed, begun) = (seed(), Instant::now());
     let newest = versions::all().newest().unwrap().version;

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
+    fn columns_have_width_of_widest_cell() {
         assert_eq!(
             columns(["ukprn", "name", "tokens"], &rows()),
             "ukprn     name         tokens\n10000001  Zoë          7\n1         =A provider\n"

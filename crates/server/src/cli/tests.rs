@@ -51,7 +51,7 @@ fn runnable_commands(command: &clap::Command, words: &str) -> Vec<(String, clap:
 }
 
 #[test]
-fn only_options_of_serve_and_of_the_register_have_environment_variables() {
+fn only_serve_and_register_options_have_variables() {
     let of_register = ["database_url", "environment", "reference_data"];
     for (words, command) in runnable_commands(&CommandLine::complete_command(), "") {
         for option in own_options(&command) {
@@ -73,7 +73,7 @@ fn only_options_of_serve_and_of_the_register_have_environment_variables() {
 }
 
 #[test]
-fn every_command_has_an_example_that_it_accepts() {
+fn every_command_accepts_its_example() {
     let commands = runnable_commands(&CommandLine::command(), "");
     assert!(commands.len() >= 30);
     for (words, command) in commands {
@@ -108,7 +108,7 @@ fn every_option_of_serve_has_a_heading() {
 }
 
 #[test]
-fn every_option_of_serve_stands_on_the_page_for_operators() {
+fn operator_document_has_every_option_of_serve() {
     let page = include_str!("../../../../docs/operations/install.md");
     let commands = CommandLine::complete_command();
     let serve = commands.find_subcommand("serve").unwrap();

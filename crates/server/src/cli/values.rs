@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn well_formed_date_that_does_not_exist_is_reported() {
+    fn well_formed_nonexistent_date_is_reported() {
         assert_eq!(
             date("2026-02-28").map(|date| date.to_string()).as_deref(),
             Ok("2026-02-28")
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_number_is_refused_with_expected_range() {
+    fn text_without_number_is_refused_with_range() {
         assert_eq!(positive::<NonZeroU32>("7").map(NonZeroU32::get), Ok(7));
         for text in ["0", "-1", "abc", "", "1.5"] {
             assert_eq!(
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn identifier_of_another_length_is_refused_with_its_length() {
+    fn identifier_of_another_length_is_refused() {
         assert_eq!(ukprn("10000001").as_deref(), Ok("10000001"));
         for text in ["", "1000001", "100000001", "1000000a", "１０００"] {
             assert_eq!(ukprn(text).unwrap_err(), "must be 8 digits", "{text}");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn site_is_scheme_and_host_with_optional_port() {
+    fn site_is_scheme_host_and_optional_port() {
         for (text, expected) in [
             ("https://register.example", "https://register.example"),
             ("https://register.example/", "https://register.example"),

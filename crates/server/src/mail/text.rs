@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn link_to_pages_not_served_is_not_sent() {
+    fn link_to_unserved_pages_is_not_sent() {
         let text = MailText::new(&invitation_of(None), &sites(), Environment::Sandbox);
         assert!(matches!(text, Err(SendError::NoPages)));
     }

@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stopping_server_is_live_but_not_ready_or_writable() {
+    fn stopping_server_is_only_live() {
         let database = Database::fresh();
         let store = Store::open(database.url(), StoreOptions::default()).unwrap();
         store.migrate().unwrap();

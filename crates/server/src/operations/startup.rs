@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn site_of_a_wildcard_listener_is_the_loopback_address() {
+    fn site_of_wildcard_listener_is_loopback_address() {
         for (address, expected) in [
             ("0.0.0.0:8080", "https://127.0.0.1:8080"),
             ("[::]:8080", "https://[::1]:8080"),

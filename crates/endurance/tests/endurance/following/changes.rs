@@ -247,6 +247,6 @@ fn follow_beside_writers(servers: Servers) {
 }
 
 #[test]
-fn copies_made_during_writes_are_correct_in_the_end() {
+fn copies_made_during_writes_are_correct() {
     follow_beside_writers(Servers::start());
 }

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_contains_body_array_or_one_body_per_line() {
+    fn file_has_body_array_or_body_lines() {
         let read = |text: &str| bodies(text.as_bytes());
         assert_eq!(
             read(" {\n\"data\": 1}\n").unwrap(),

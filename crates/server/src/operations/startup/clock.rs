@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_apart_from_server_is_wrong_on_either_side() {
+    fn clock_apart_from_server_is_wrong() {
         let server = at(12, 0);
         let evidence = Evidence {
             server: Some(server),
