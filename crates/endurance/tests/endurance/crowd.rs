@@ -33,6 +33,9 @@ const SETTLED: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(1);
 /// The rate after the crowd has gone, in percent of that before.
 const LEAST_RATE: usize = 90;
+/// The most memory of the process with bodies, and with replies, in bytes.
+const BODIES: usize = 160_000_000;
+const REPLIES: usize = 120_000_000;
 const INVENTED: &str = "sandbox_00000000000000000000000000000000000000000000000000000000000000a7";
 
 /// A kind of crowd.
@@ -44,32 +47,30 @@ struct Kind {
     request: fn(&str) -> String,
 }
 
+impl Kind {
+    const fn new(name: &'static str, most: usize, request: fn(&str) -> String) -> Self {
+        Self {
+            name,
+            most,
+            request,
+        }
+    }
+}
+
 const KINDS: &[Kind] = &[
-    Kind {
-        name: "bodies of one token",
-        most: 160_000_000,
-        request: |token| post("trainees", token),
-    },
-    Kind {
-        name: "bodies without a token",
-        most: 160_000_000,
-        request: |_| post("trainees", ""),
-    },
-    Kind {
-        name: "bodies with an invented token",
-        most: 160_000_000,
-        request: |_| post("trainees", INVENTED),
-    },
-    Kind {
-        name: "unread pages",
-        most: 120_000_000,
-        request: |token| get(&page(MAX_PER_PAGE), token),
-    },
-    Kind {
-        name: "unread files",
-        most: 120_000_000,
-        request: |_| get(&format!("/docs/{}/swagger-ui-bundle.js", newest()), ""),
-    },
+    Kind::new("bodies of one token", BODIES, |token| {
+        post("trainees", token)
+    }),
+    Kind::new("bodies without a token", BODIES, |_| post("trainees", "")),
+    Kind::new("bodies with an invented token", BODIES, |_| {
+        post("trainees", INVENTED)
+    }),
+    Kind::new("unread pages", REPLIES, |token| {
+        get(&page(MAX_PER_PAGE), token)
+    }),
+    Kind::new("unread files", REPLIES, |_| {
+        get(&format!("/docs/{}/swagger-ui-bundle.js", newest()), "")
+    }),
 ];
 
 fn newest() -> String {

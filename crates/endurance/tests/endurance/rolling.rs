@@ -70,12 +70,7 @@ fn servers_restarted_in_turn_lose_no_request() {
             );
         }
     }
-    clients
-        .iter_mut()
-        .for_each(|client| client.compare(address, true));
-    require_count(&site, address, learned, &clients);
-    servers.iter_mut().for_each(Server::stop);
-    check(&site);
+    end(&site, &mut servers, &mut clients, address, learned);
     report(
         &format!("{restarts} restarts of a server, and one more by a kill"),
         &clients,
@@ -91,9 +86,8 @@ fn restarts_behind_kit_balancer_fail_no_request() {
     let (restarts, seed, begun) = (size("RESTARTS", 2), seed(), Instant::now());
     let random = Random::new(seed);
     let site = Site::new();
-    let mut servers: Vec<Server> = (0..2)
-        .map(|at| site.serve_at(&KitBalancer::host(at), KIT_STOP_DELAY))
-        .collect();
+    let serve = |at| site.serve_at(&KitBalancer::host(at), KIT_STOP_DELAY);
+    let mut servers = [0, 1].map(serve);
     let balancer = KitBalancer::start();
     balancer.wait_for_servers(2);
     let address = balancer.address.as_str();
@@ -105,28 +99,36 @@ fn restarts_behind_kit_balancer_fail_no_request() {
             wait_for_writes(random.below(MOST_WRITES));
             let at = restart % servers.len();
             servers[at].stop();
-            servers[at] = site.serve_at(&KitBalancer::host(at), KIT_STOP_DELAY);
+            servers[at] = serve(at);
             balancer.wait_for_servers(2);
         }
         wait_for_writes(MOST_WRITES);
     });
     let tally = Tally::from_clients(&clients);
-    assert_eq!(
-        (tally.found_whole, tally.found_absent),
-        (0, 0),
-        "requests failed"
-    );
-    clients
-        .iter_mut()
-        .for_each(|client| client.compare(address, true));
-    require_count(&site, address, learned, &clients);
-    servers.iter_mut().for_each(Server::stop);
-    check(&site);
+    let failed = (tally.found_whole, tally.found_absent);
+    assert_eq!(failed, (0, 0), "requests failed");
+    end(&site, &mut servers, &mut clients, address, learned);
     report(
         &format!("{restarts} restarts of a server behind HAProxy"),
         &clients,
         begun,
     );
+}
+
+/// Stops the servers, and requires that nothing acknowledged was lost.
+fn end(
+    site: &Site,
+    servers: &mut [Server],
+    clients: &mut [Client<'_>],
+    address: &str,
+    learned: usize,
+) {
+    for client in &mut *clients {
+        client.compare(address, true);
+    }
+    require_count(site, address, learned, clients);
+    servers.iter_mut().for_each(Server::stop);
+    check(site);
 }
 
 /// Runs `act` while the clients write. `act` gets a function that waits for a number of

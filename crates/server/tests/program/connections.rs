@@ -158,80 +158,51 @@ fn post(path: &str, token: &str, headers: &str, length: usize) -> String {
     )
 }
 
+/// Refused bodies: the status, path, token, media type and lengths. The server of `429` accepts one
+/// request a day.
+const REFUSED_BODIES: &str = "
+401 | {base}/trainees | invented | application/json | 1000 3000000 18000000
+404 | {base}/nothing | {token} | application/json | 1000 900000 18000000
+404 | /settings/nothing | none | application/json | 1000 200000 900000
+405 | /docs | none | application/json | 200000 18000000
+413 | {base}/trainees | {token} | application/json | 3000000 18000000
+413 | /docs/translate | none | application/json | 900000 18000000
+415 | {base}/trainees | {token} | text/plain | 1000 200000 900000
+429 | {base}/trainees | {token} | application/json | 1000 900000 18000000
+";
+
 #[test]
 fn client_sending_refused_body_gets_the_reply() {
     let workplace = Workplace::new();
     let token = token(&workplace, "token");
     let limited = "--rate-limit 1 --rate-window 86400";
-    let servers = ["", limited].map(|limits| Running::start(&workplace, limits));
-    let [server, limited] = &servers;
+    let [server, limited] = ["", limited].map(|limits| Running::start(&workplace, limits));
     let base = format!("/api/{}", SERVED[0].label);
-    let (trainees, missing) = (format!("{base}/trainees"), format!("{base}/nothing"));
-    let (trainees, missing) = (trainees.as_str(), missing.as_str());
-    let token = token.as_str();
-    let text = "Content-Type: text/plain\r\n";
-    let small = [1_000, 200_000, 900_000];
-    let cases = [
-        (
-            401,
-            server,
-            trainees,
-            "invented",
-            "",
-            vec![1_000, 3_000_000, 18_000_000],
-        ),
-        (
-            404,
-            server,
-            missing,
-            token,
-            "",
-            vec![1_000, 900_000, 18_000_000],
-        ),
-        (404, server, "/settings/nothing", "", "", small.to_vec()),
-        (405, server, "/docs", "", "", vec![200_000, 18_000_000]),
-        (
-            413,
-            server,
-            trainees,
-            token,
-            "",
-            vec![3_000_000, 18_000_000],
-        ),
-        (
-            413,
-            server,
-            "/docs/translate",
-            "",
-            "",
-            vec![900_000, 18_000_000],
-        ),
-        (415, server, trainees, token, text, small.to_vec()),
-        (
-            429,
-            limited,
-            trainees,
-            token,
-            "",
-            vec![1_000, 900_000, 18_000_000],
-        ),
-    ];
-    let _ = ask(&mut limited.connect(), &post(trainees, token, "", 0));
-    for (status, server, path, token, headers, lengths) in cases {
-        for length in lengths {
+    let _ = ask(
+        &mut limited.connect(),
+        &post(&format!("{base}/trainees"), &token, "", 0),
+    );
+    for case in REFUSED_BODIES.trim().lines() {
+        let case = case.replace("{base}", &base).replace("{token}", &token);
+        let cells: Vec<&str> = case.split(" | ").collect();
+        let [status, path, token, media_type, lengths] = cells[..] else {
+            panic!("{case}");
+        };
+        let server = if status == "429" { &limited } else { &server };
+        for length in lengths.split(' ').map(|length| length.parse().unwrap()) {
             let mut stream = server.connect();
-            let head = post(path, token, headers, length);
+            let head = post(
+                path,
+                token,
+                &format!("Content-Type: {media_type}\r\n"),
+                length,
+            );
             stream.write_all(head.as_bytes()).unwrap();
             let sent = stream.write_all(&vec![b' '; length]);
-            assert!(sent.is_ok(), "{status} {path} {length}: {sent:?}");
-            let reply = reply(&mut stream);
+            assert!(sent.is_ok(), "{case}: {length}: {sent:?}");
+            let outcome = outcome(&reply(&mut stream));
             // A body that has arrived before the reply leaves the connection open.
-            let outcome = outcome(&reply);
-            assert_eq!(
-                outcome.trim_end_matches('+'),
-                status.to_string(),
-                "{path} {length}"
-            );
+            assert_eq!(outcome.trim_end_matches('+'), status, "{case}: {length}");
         }
     }
 }

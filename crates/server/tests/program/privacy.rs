@@ -30,6 +30,21 @@ const USERS: [&str; 2] = ["invitations", "users"];
 /// Tables that hold the records, their history and the replies to repeated requests.
 const RECORDS: [&str; 3] = ["changes", "replies", "trainees"];
 
+/// The headers of requests whose bodies are refused.
+const PLANTED_HEADERS: &str = "
+Authorization: Zqxcanary
+Authorization: Bearer sandbox_Zqxcanary
+Authorization: Bearer production_Zqxcanary
+Authorization: {bearer} | Idempotency-Key: Zqxcanary \"
+Authorization: {bearer} | X-Request-Id: Zqxcanary of a person
+Authorization: {bearer} | If-Match: Zqxcanary | Prefer: Zqxcanary
+Authorization: {bearer} | User-Agent: Zqxcanary | Referer: http://zqxcanary.example/
+Authorization: {bearer} | Content-Type: application/Zqxcanary
+Authorization: {bearer} | Enhanced-Errors: true
+Authorization: {bearer} | traceparent: Zqxcanary | tracestate: zqxcanary=Zqxcanary
+Authorization: {bearer} | traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 | tracestate: zqxcanary=Zqxcanary
+";
+
 /// Values to plant in a field: some fields take one, some another, and some none.
 fn canaries(number: usize) -> Vec<Value> {
     vec![
@@ -233,47 +248,12 @@ impl<'a> Planter<'a> {
         }
         let create = format!("{base}/trainees");
         let body = json!({ "data": { CANARY: CANARY } }).to_string();
-        for headers in [
-            vec![("Authorization", CANARY)],
-            vec![("Authorization", "Bearer sandbox_Zqxcanary")],
-            vec![("Authorization", "Bearer production_Zqxcanary")],
-            vec![
-                ("Authorization", &bearer),
-                ("Idempotency-Key", "Zqxcanary \""),
-            ],
-            vec![
-                ("Authorization", &bearer),
-                ("X-Request-Id", "Zqxcanary of a person"),
-            ],
-            vec![
-                ("Authorization", &bearer),
-                ("If-Match", CANARY),
-                ("Prefer", CANARY),
-            ],
-            vec![
-                ("Authorization", &bearer),
-                ("User-Agent", CANARY),
-                ("Referer", "http://zqxcanary.example/"),
-            ],
-            vec![
-                ("Authorization", &bearer),
-                ("Content-Type", "application/Zqxcanary"),
-            ],
-            vec![("Authorization", &bearer), ("Enhanced-Errors", "true")],
-            vec![
-                ("Authorization", &bearer),
-                ("traceparent", CANARY),
-                ("tracestate", "zqxcanary=Zqxcanary"),
-            ],
-            vec![
-                ("Authorization", &bearer),
-                (
-                    "traceparent",
-                    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-                ),
-                ("tracestate", "zqxcanary=Zqxcanary"),
-            ],
-        ] {
+        for line in PLANTED_HEADERS.trim().lines() {
+            let line = line.replace("{bearer}", &bearer);
+            let headers: Vec<_> = line
+                .split(" | ")
+                .map(|header| header.split_once(": ").unwrap())
+                .collect();
             seen.push(ask("POST", &create, &headers, Some(&body)));
         }
         for broken in [

@@ -37,36 +37,25 @@ struct ReaderPlan {
     has_copy: bool,
 }
 
+/// In the order of the fields.
 const READERS: [ReaderPlan; 4] = [
-    ReaderPlan {
-        limit: 500,
-        wait: 0,
-        begins: 0,
-        killed: 50,
-        has_copy: false,
-    },
-    ReaderPlan {
-        limit: 50,
-        wait: 0,
-        begins: 50,
-        killed: 70,
-        has_copy: false,
-    },
-    ReaderPlan {
-        limit: 100,
-        wait: 5,
-        begins: 0,
-        killed: 40,
-        has_copy: true,
-    },
-    ReaderPlan {
-        limit: 17,
-        wait: 0,
-        begins: 25,
-        killed: 60,
-        has_copy: false,
-    },
+    ReaderPlan::new(500, 0, 0, 50, false),
+    ReaderPlan::new(50, 0, 50, 70, false),
+    ReaderPlan::new(100, 5, 0, 40, true),
+    ReaderPlan::new(17, 0, 25, 60, false),
 ];
+
+impl ReaderPlan {
+    const fn new(limit: usize, wait: usize, begins: u32, killed: u32, has_copy: bool) -> Self {
+        Self {
+            limit,
+            wait,
+            begins,
+            killed,
+            has_copy,
+        }
+    }
+}
 
 /// What became of a reader, and in how many academic cycles there are trainees.
 struct Followed {
@@ -134,8 +123,9 @@ fn follow(
     }
 }
 
-/// Lets readers follow while others write, and requires that their copies are right in the end.
-fn follow_beside_writers(servers: Servers) {
+#[test]
+fn copies_made_during_writes_are_correct() {
+    let servers = Servers::start();
     let (seed, time) = (
         seed(),
         Duration::from_secs(size("FOLLOWING_SECONDS", 5) as u64),
@@ -244,9 +234,4 @@ fn follow_beside_writers(servers: Servers) {
     );
     check(&servers.site);
     servers.stop();
-}
-
-#[test]
-fn copies_made_during_writes_are_correct() {
-    follow_beside_writers(Servers::start());
 }

@@ -42,51 +42,24 @@ pub(super) struct Abuse {
     pub(super) run: fn(&Target<'_>, &AtomicBool) -> usize,
 }
 
+impl Abuse {
+    const fn new(name: &'static str, run: fn(&Target<'_>, &AtomicBool) -> usize) -> Self {
+        Self { name, run }
+    }
+}
+
 pub(super) const ABUSES: &[Abuse] = &[
-    Abuse {
-        name: "heads that trickle in",
-        run: trickle_heads,
-    },
-    Abuse {
-        name: "bodies that trickle in",
-        run: trickle_bodies,
-    },
-    Abuse {
-        name: "oversized bodies",
-        run: send_oversized,
-    },
-    Abuse {
-        name: "bodies without an end",
-        run: send_endless,
-    },
-    Abuse {
-        name: "JSON nested deeply",
-        run: send_nested,
-    },
-    Abuse {
-        name: "connections held idle",
-        run: hold_connections,
-    },
-    Abuse {
-        name: "connections opened and closed",
-        run: open_and_close,
-    },
-    Abuse {
-        name: "random bytes",
-        run: send_rubbish,
-    },
-    Abuse {
-        name: "invented tokens",
-        run: invent_tokens,
-    },
-    Abuse {
-        name: "pipelined requests",
-        run: pipeline,
-    },
-    Abuse {
-        name: "replies that are not read",
-        run: leave_unread,
-    },
+    Abuse::new("heads that trickle in", trickle_heads),
+    Abuse::new("bodies that trickle in", trickle_bodies),
+    Abuse::new("oversized bodies", send_oversized),
+    Abuse::new("bodies without an end", send_endless),
+    Abuse::new("JSON nested deeply", send_nested),
+    Abuse::new("connections held idle", hold_connections),
+    Abuse::new("connections opened and closed", open_and_close),
+    Abuse::new("random bytes", send_rubbish),
+    Abuse::new("invented tokens", invent_tokens),
+    Abuse::new("pipelined requests", pipeline),
+    Abuse::new("replies that are not read", leave_unread),
 ];
 
 impl Target<'_> {
