@@ -45,7 +45,7 @@ use std::rc::Rc;
 
 use actix_web::http::Method as HttpMethod;
 use actix_web::web::{Payload, ServiceConfig};
-use actix_web::{HttpRequest, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use gateway::routes::closed;
 use gateway::state::GatewayState;
 use http_kit::paths;
@@ -56,6 +56,16 @@ pub use self::routes::ROUTES;
 use self::state::Surroundings;
 pub use self::state::{Audience, SettingsPages};
 pub use self::upload::work::start as start_uploads;
+
+async fn answer(
+    shared: Rc<(GatewayState, SettingsPages)>,
+    route: &'static Route,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
+    let (state, settings) = &*shared;
+    request::receive::answer(state, settings, route, request, payload).await
+}
 
 /// Configures the scope `/settings`.
 pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &SettingsPages) {
@@ -76,14 +86,10 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &Se
                 .filter(|method| route.takes(method))
             {
                 let shared = Rc::clone(&shared);
-                let answer = move |request: HttpRequest, payload: Payload| {
-                    let shared = Rc::clone(&shared);
-                    async move {
-                        request::receive::answer(&shared.0, &shared.1, route, request, payload)
-                            .await
-                    }
-                };
-                resource = resource.route(web::method(method.clone()).to(answer));
+                let route = web::method(method.clone()).to(move |request, payload| {
+                    answer(Rc::clone(&shared), route, request, payload)
+                });
+                resource = resource.route(route);
                 allowed.push(method.clone());
             }
         }
@@ -94,6 +100,6 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &Se
         audience: settings.audience,
     };
     config.service(scope.default_service(web::to(move || {
-        std::future::ready(request::receive::not_found(around))
+        std::future::ready(request::receive::render_not_found(around))
     })));
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod context;
 pub(crate) mod cookies;
+mod error_texts;
 pub(crate) mod form;
 pub(crate) mod multipart;
 pub(crate) mod page;

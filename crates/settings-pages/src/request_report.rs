@@ -18,9 +18,7 @@ use storage::session::ProviderSession;
 use trainee_file::add_apostrophe;
 use versions::REMOVED;
 
-/// The number of days of the most frequent refusals.
 const REFUSED_DAYS: i64 = 7;
-/// The headings of the file of refused records.
 const HEADINGS: [&str; 8] = [
     "record",
     "field",
@@ -32,32 +30,22 @@ const HEADINGS: [&str; 8] = [
     "is_check",
 ];
 
-/// The reasons why a filter is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidFilter {
-    /// The text is not a status.
     #[error("a status is a number from 100 to 599, such as 422, or a class such as 4xx")]
     Statuses,
-    /// The text is not a time.
     #[error("a time is an ISO 8601 date, or a date and time such as 2026-10-05T09:00:00Z")]
     Time,
-    /// The API has no such endpoint.
     #[error("an endpoint is a method and a path, such as POST /trainees")]
     Endpoint,
     /// The API never had such a version.
     #[error(transparent)]
     Version(#[from] UnknownVersion),
-    /// No problem has the code.
     #[error("no problem has this code: see the page of problems of a version, below /docs")]
     Code,
 }
 
-/// Parses a status or a class of statuses.
-///
-/// # Errors
-///
-/// [`InvalidFilter::Statuses`]
-pub fn statuses(text: &str) -> Result<RangeInclusive<u16>, InvalidFilter> {
+pub fn parse_statuses(text: &str) -> Result<RangeInclusive<u16>, InvalidFilter> {
     let parsed = match text.strip_suffix("xx") {
         Some(class) => class
             .parse()
@@ -73,21 +61,12 @@ pub fn statuses(text: &str) -> Result<RangeInclusive<u16>, InvalidFilter> {
     parsed.ok_or(InvalidFilter::Statuses)
 }
 
-/// Parses a time.
-///
-/// # Errors
-///
-/// [`InvalidFilter::Time`]
-pub fn time(text: &str) -> Result<DateTime<Utc>, InvalidFilter> {
+pub fn parse_time(text: &str) -> Result<DateTime<Utc>, InvalidFilter> {
     timestamp(text).ok_or(InvalidFilter::Time)
 }
 
-/// Parses an endpoint and returns its name in the record.
-///
-/// # Errors
-///
-/// [`InvalidFilter::Endpoint`]
-pub fn endpoint(text: &str) -> Result<String, InvalidFilter> {
+/// Parses an endpoint. Returns its name in the record.
+pub fn parse_endpoint(text: &str) -> Result<String, InvalidFilter> {
     let mut known = Endpoint::ALL.iter().map(ToString::to_string);
     known
         .find(|known| known == text)
@@ -95,11 +74,7 @@ pub fn endpoint(text: &str) -> Result<String, InvalidFilter> {
 }
 
 /// Parses the label of a version that is or was served.
-///
-/// # Errors
-///
-/// [`InvalidFilter::Version`]
-pub fn version(text: &str) -> Result<String, InvalidFilter> {
+pub fn parse_version(text: &str) -> Result<String, InvalidFilter> {
     let mut removed = REMOVED.iter().map(|removed| removed.label.to_string());
     match removed.find(|label| label == text) {
         Some(label) => Ok(label),
@@ -107,36 +82,33 @@ pub fn version(text: &str) -> Result<String, InvalidFilter> {
     }
 }
 
-/// Parses the code of a problem.
-///
-/// # Errors
-///
-/// [`InvalidFilter::Code`]
-pub fn code(text: &str) -> Result<String, InvalidFilter> {
+pub fn parse_code(text: &str) -> Result<String, InvalidFilter> {
     let mut known = Code::ALL.iter().map(|code| code.name());
     let known = known.find(|known| *known == text);
     known.map(str::to_owned).ok_or(InvalidFilter::Code)
 }
 
-/// Loads the most frequent refusals of the last seven days, with the time since when they are
-/// counted.
-///
-/// # Errors
-///
-/// When the database fails.
-pub fn refused_most(
-    session: &mut ProviderSession<'_>,
-) -> Result<(DateTime<Utc>, Refusals), StorageError> {
-    let since = session.now() - TimeDelta::days(REFUSED_DAYS);
-    Ok((since, session.refused_most(since)?))
+/// The most frequent refusals since a time.
+pub struct FrequentRefusals {
+    pub since: DateTime<Utc>,
+    pub refusals: Refusals,
 }
 
-/// The path of the documentation of a problem of a version, by its code or else by the status. The
-/// reply has linked to the same page. Returns `None` if the version is no longer served.
+pub fn load_frequent_refusals(
+    session: &mut ProviderSession<'_>,
+) -> Result<FrequentRefusals, StorageError> {
+    let since = session.now() - TimeDelta::days(REFUSED_DAYS);
+    let refusals = session.refused_most(since)?;
+    Ok(FrequentRefusals { since, refusals })
+}
+
+/// Finds the documentation of a problem by its code, or else by the status. Returns `None` if the
+/// version is no longer served.
 #[must_use]
-pub fn help(version: &str, code: &str, status: u16) -> Option<String> {
+pub fn find_help(version: &str, code: &str, status: u16) -> Option<String> {
     let label: Label = version.parse().ok()?;
     versions::all().find(label)?;
+    // The reply has linked to the same page.
     let anchor = if code.is_empty() {
         paths::status_anchor(&status.to_string())
     } else {
@@ -145,9 +117,9 @@ pub fn help(version: &str, code: &str, status: u16) -> Option<String> {
     Some(paths::problem(label, &anchor))
 }
 
-/// The code and the field of a problem, separated by a space; its message if it has neither.
+/// Describes a problem by its code and its field, or else by its message.
 #[must_use]
-pub fn problem_text(problem: &RecordedProblem) -> String {
+pub fn describe_problem(problem: &RecordedProblem) -> String {
     if problem.code.is_empty() && problem.field.is_empty() {
         return problem.message.clone();
     }
@@ -156,17 +128,16 @@ pub fn problem_text(problem: &RecordedProblem) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// The kind of a run: `batch` or `single requests`.
-pub(crate) fn run_kind(run: &Run) -> &'static str {
+pub(crate) fn describe_run_kind(run: &Run) -> &'static str {
     match run.batch {
         Some(_) => "batch",
         None => "single requests",
     }
 }
 
-/// The counts of a run: `12 records: 1 registered, 8 refused`. Counts of zero are left out.
+/// Describes counts: `12 records: 1 registered, 8 refused`. Counts of zero are left out.
 #[must_use]
-pub(crate) fn count_text(counts: &RunCounts) -> String {
+pub(crate) fn describe_counts(counts: &RunCounts) -> String {
     let parts = [
         (counts.registered, "registered"),
         (counts.changed, "changed"),
@@ -185,10 +156,10 @@ pub(crate) fn count_text(counts: &RunCounts) -> String {
     format!("{total} {records}: {}", parts.join(", "))
 }
 
-/// The name of a refused record: the key of the provider, or else the number of the item in its
-/// batch or upload from 1, or else the identifier of the request.
+/// Names a refused record: the key of the provider, or else the number of the item in its batch or
+/// upload from 1, or else the identifier of the request.
 #[must_use]
-pub(crate) fn record_name(request: &RecordedRequest) -> String {
+pub(crate) fn name_record(request: &RecordedRequest) -> String {
     match (&request.record_key, request.item) {
         (Some(key), _) => key.clone(),
         (None, Some(position)) => format!("item {}", u64::from(position) + 1),
@@ -196,9 +167,9 @@ pub(crate) fn record_name(request: &RecordedRequest) -> String {
     }
 }
 
-/// The problems of a refused record. At least one.
+/// Lists the problems of a refused record, at least one.
 #[must_use]
-pub(crate) fn refused_problems(request: &RecordedRequest) -> Vec<RecordedProblem> {
+pub(crate) fn list_refused_problems(request: &RecordedRequest) -> Vec<RecordedProblem> {
     if request.problems.is_empty() {
         // The keys of the provider were removed, and the messages with them.
         return vec![RecordedProblem {
@@ -211,20 +182,17 @@ pub(crate) fn refused_problems(request: &RecordedRequest) -> Vec<RecordedProblem
     request.problems.clone()
 }
 
-/// The refused records as a CSV file, one row for each problem.
-///
-/// # Errors
-///
-/// When a row cannot be written.
-pub(crate) fn refused_csv(requests: &[RecordedRequest]) -> io::Result<String> {
+/// Writes refused records as CSV, one row for each problem.
+pub(crate) fn write_refused_csv(requests: &[RecordedRequest]) -> io::Result<String> {
     let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(HEADINGS)?;
     for request in requests {
-        let record = add_apostrophe(record_name(request));
+        // Spreadsheets would run a text that begins like a formula.
+        let record = add_apostrophe(name_record(request));
         let status = request.status.to_string();
         let answered_at = written(request.answered_at);
         let is_check = (request.result == RecordResult::RefusedCheck).to_string();
-        for problem in refused_problems(request) {
+        for problem in list_refused_problems(request) {
             file.write_record([
                 record.as_str(),
                 &add_apostrophe(problem.field),
@@ -248,11 +216,11 @@ mod tests {
     #[test]
     fn status_or_class_is_parsed_other_text_is_rejected() {
         assert_eq!(
-            (statuses("422"), statuses("4xx")),
+            (parse_statuses("422"), parse_statuses("4xx")),
             (Ok(422..=422), Ok(400..=499))
         );
         for text in ["", "xx", "0xx", "6xx", "4x", "99", "600", "-1", "four"] {
-            assert_eq!(statuses(text), Err(InvalidFilter::Statuses), "{text}");
+            assert_eq!(parse_statuses(text), Err(InvalidFilter::Statuses), "{text}");
         }
     }
 
@@ -265,7 +233,7 @@ mod tests {
             ..RunCounts::default()
         };
         assert_eq!(
-            count_text(&counts),
+            describe_counts(&counts),
             "12 records: 1 registered, 8 refused, 3 already registered"
         );
     }

@@ -13,7 +13,7 @@ use crate::request::context::{Handler, Route};
 use crate::signing_in::{openid, sessions, sign_in, sign_in_mail};
 use crate::upload::{columns, files, receiving, repairs, report, results, templates, uploads};
 
-/// The largest form, in bytes, except for forms with pasted files.
+/// Except for forms with pasted files.
 const MAX_FORM_BYTES: usize = 16_384;
 
 const fn get(path: &'static str, handler: Handler) -> Route {
@@ -36,7 +36,6 @@ const fn post(path: &'static str, handler: Handler) -> Route {
     }
 }
 
-/// The route of a form with a pasted file.
 const fn post_file(path: &'static str, handler: Handler) -> Route {
     Route {
         method: Method::Post,
@@ -47,7 +46,6 @@ const fn post_file(path: &'static str, handler: Handler) -> Route {
     }
 }
 
-/// The route of a form with an uploaded file.
 const fn post_upload(path: &'static str, handler: Handler) -> Route {
     Route {
         method: Method::Post,
@@ -58,7 +56,7 @@ const fn post_upload(path: &'static str, handler: Handler) -> Route {
     }
 }
 
-/// All routes, grouped by path.
+/// Grouped by path.
 pub static ROUTES: &[Route] = &[
     get("", Handler::SignedIn(overview::show)),
     get("/", Handler::Public(overview::drop_slash)),
@@ -198,7 +196,7 @@ pub static ROUTES: &[Route] = &[
     post("/upload/{id}/send", Handler::Uploader(results::send)),
     get(
         "/upload/{id}/refused.csv",
-        Handler::Uploader(files::refused),
+        Handler::Uploader(files::download_refused),
     ),
     post("/upload/{id}/delete", Handler::Uploader(uploads::delete)),
     get("/registry", Handler::Operator(registry_queue::list)),

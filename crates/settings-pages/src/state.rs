@@ -16,39 +16,34 @@ use storage::base::token::Environment;
 
 use crate::signing_in::openid::issuer::Issuer;
 
-/// The numbers of pages created at once and of waiting requests. The limit leaves capacity of the
-/// store to the API.
+/// Pages created at once, and waiting requests. The limit leaves capacity of the store to the API.
 const PAGES: (usize, usize) = (4, 16);
 /// Like `PAGES`, but per user, so that one user cannot use up the limit.
 const PAGES_OF_USER: (usize, usize) = (2, 6);
-/// The maximum time that a request waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// The numbers of requests to the issuer at once and of waiting requests.
+/// Requests to the issuer at once, and waiting requests.
 const FETCHES: (usize, usize) = (4, 16);
-/// The maximum number of remembered sessions.
 const MAX_SESSIONS: usize = 10_000;
-/// The rate limit of forms per session.
+/// Per session.
 const FORMS: RateLimit = RateLimit {
     requests: NonZeroU32::new(30).unwrap(),
     window: Duration::from_mins(1),
 };
 
-/// The audience of a listener. Users outside the audience are not signed in there and cannot use
-/// their links there.
+/// Users outside the audience of a listener are not signed in there and cannot use their links
+/// there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Audience {
-    /// Organisations and operators.
     #[default]
     All,
-    /// The users of organisations.
+    /// Users of organisations.
     Organisations,
-    /// The operators of the service.
+    /// Operators of the service.
     Operators,
 }
 
 impl Audience {
-    /// Whether the audience includes operators if `operators` is true, else whether it includes
-    /// users of organisations.
+    /// Whether operators, or else users of organisations, belong to the audience.
     pub(crate) fn includes(self, operators: bool) -> bool {
         match self {
             Self::All => true,
@@ -58,36 +53,32 @@ impl Audience {
     }
 }
 
-/// The properties of a listener that every page shows.
+/// Properties of a listener that every page shows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Surroundings {
     pub(crate) environment: Environment,
     pub(crate) audience: Audience,
 }
 
-/// State shared by all requests for settings pages. Cheap to clone; all clones share the limits.
+/// State shared by all requests. Cheap to clone; all clones share the limits.
 #[derive(Debug, Clone)]
 pub struct SettingsPages {
-    /// The rate limit of requests without a known session, by client address.
+    /// Of requests without a known session.
     pub(crate) by_address: AddressRateLimit,
     pub(crate) concurrency_limit: ConcurrencyLimit,
-    /// The rate limit of forms, by session.
+    /// By session.
     pub(crate) forms: KeyedRateLimiter<SecretDigest>,
-    /// Sessions that were valid at their last use.
     known: Arc<Mutex<HashMap<SecretDigest, KnownSession>>>,
-    /// The OpenID Connect issuer, if users can sign in there.
     pub(crate) issuer: Option<Issuer>,
-    /// Whether the server sends mails.
     pub(crate) sends_mail: bool,
-    /// The limit of requests to the issuer, so that a slow issuer does not delay other pages.
+    /// Requests to the issuer. A slow issuer does not delay other pages.
     pub(crate) fetches: ConcurrencyLimit,
     pub(crate) audience: Audience,
-    /// The scheme and host of the settings of organisations, if they differ from those of the
-    /// request.
+    /// Scheme and host of the settings of organisations, if they differ from those of the request.
     pub(crate) organisations_site: Option<Arc<str>>,
-    /// Whether the API has the same scheme and host as the settings of organisations.
+    /// Whether the API has the same scheme and host.
     pub(crate) is_site_of_api: bool,
-    /// The processing of files sent by operators.
+    /// Files sent by operators, and uploads.
     pub(crate) long_jobs: LongJobs,
 }
 
@@ -95,11 +86,11 @@ pub struct SettingsPages {
 #[derive(Debug)]
 struct KnownSession {
     user_id: i64,
-    /// The limit for pages of the user, shared by the user's sessions.
+    /// Shared by all sessions of the user.
     concurrency_limit: ConcurrencyLimit,
 }
 
-/// The permit to create a page, released on drop.
+/// Released on drop.
 #[derive(Debug)]
 pub(crate) struct PagePermit {
     _of_all: Permit,
@@ -127,7 +118,6 @@ impl Default for SettingsPages {
 }
 
 impl SettingsPages {
-    /// Sets the trusted proxies.
     #[must_use]
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
@@ -136,7 +126,6 @@ impl SettingsPages {
         }
     }
 
-    /// Counts the forms of addresses and sessions by this clock.
     #[must_use]
     pub fn with_limit_clock(self, clock: LimitClock) -> Self {
         Self {
@@ -146,31 +135,28 @@ impl SettingsPages {
         }
     }
 
-    /// Sets the issuer; with `None`, users sign in with links only.
+    /// With `None`, users sign in with links only.
     #[must_use]
     pub fn with_issuer(self, issuer: Option<Issuer>) -> Self {
         Self { issuer, ..self }
     }
 
-    /// Sets whether the server sends mails, so that users can get links by e-mail.
     #[must_use]
     pub fn with_mail(self, sends_mail: bool) -> Self {
         Self { sends_mail, ..self }
     }
 
-    /// Sets the long jobs of the whole server.
     #[must_use]
     pub fn with_long_jobs(self, long_jobs: LongJobs) -> Self {
         Self { long_jobs, ..self }
     }
 
-    /// Sets the audience.
     #[must_use]
     pub fn with_audience(self, audience: Audience) -> Self {
         Self { audience, ..self }
     }
 
-    /// Sets the base address of links for organisations, such as `https://register.example`.
+    /// Sets the base address of links, such as `https://register.example`.
     #[must_use]
     pub fn with_organisations_at(self, site: &str) -> Self {
         Self {
@@ -179,7 +165,7 @@ impl SettingsPages {
         }
     }
 
-    /// Marks that the settings of organisations are served separately from the API.
+    /// Marks that the API has another scheme or host.
     #[must_use]
     pub fn apart_from_api(self) -> Self {
         Self {
@@ -190,22 +176,22 @@ impl SettingsPages {
 
     /// Whether a session was valid at its last use. Callers must validate it again.
     pub(crate) fn is_known(&self, session: &SecretDigest) -> bool {
-        self.sessions(|known| known.contains_key(session))
+        self.look_at_sessions(|known| known.contains_key(session))
     }
 
-    /// The client that holds the permits of a session: its user, if the session is known.
-    pub(crate) fn client(&self, session: &SecretDigest) -> Client {
-        let known = self.sessions(|known| known.get(session).map(|known| known.user_id));
+    /// Returns the client that holds the permits of a session: its user, if the session is known.
+    pub(crate) fn identify_client(&self, session: &SecretDigest) -> Client {
+        let known = self.look_at_sessions(|known| known.get(session).map(|known| known.user_id));
         known.map_or(Client::Unknown, |id| Client::Known { kind: "user", id })
     }
 
-    /// Remembers a session as valid. If too many are remembered, all others are forgotten first.
     pub(crate) fn remember(&self, session: SecretDigest, user_id: i64) {
-        self.sessions(|known| {
+        self.look_at_sessions(|known| {
             if known.contains_key(&session) {
                 return;
             }
             if known.len() >= MAX_SESSIONS {
+                // The sessions are remembered again at their next request.
                 known.clear();
             }
             // All sessions of a user share one limit.
@@ -224,12 +210,12 @@ impl SettingsPages {
         });
     }
 
-    /// Waits for a permit to create a page. A known user waits for the user's own limit first, so
-    /// that this wait does not use up the common limit. Returns `None` when too many requests wait,
-    /// or after a timeout.
+    /// Waits for a permit to create a page. Returns `None` when too many requests wait, or after a
+    /// timeout.
     pub(crate) async fn acquire(&self, session: Option<&SecretDigest>) -> Option<PagePermit> {
+        // The wait for the limit of the user does not use up the common limit.
         let of_user = session.and_then(|session| {
-            self.sessions(|known| {
+            self.look_at_sessions(|known| {
                 known
                     .get(session)
                     .map(|known| known.concurrency_limit.clone())
@@ -246,11 +232,13 @@ impl SettingsPages {
     }
 
     pub(crate) fn forget(&self, session: &SecretDigest) {
-        self.sessions(|known| known.remove(session));
+        self.look_at_sessions(|known| known.remove(session));
     }
 
-    /// Locks the remembered sessions and passes them to `look`.
-    fn sessions<T>(&self, look: impl FnOnce(&mut HashMap<SecretDigest, KnownSession>) -> T) -> T {
+    fn look_at_sessions<T>(
+        &self,
+        look: impl FnOnce(&mut HashMap<SecretDigest, KnownSession>) -> T,
+    ) -> T {
         // A poisoned lock is harmless: a missing session only counts one more request.
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -70,6 +70,15 @@ pub enum NestedChange {
     },
 }
 
+impl NestedChange {
+    #[must_use]
+    pub fn row(&self) -> &NestedRow {
+        match self {
+            Self::Add(row) | Self::Update { row, .. } => row,
+        }
+    }
+}
+
 /// The differences between a row and the record of its trainee.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Differences {

@@ -13,7 +13,7 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The maximum number of shown entries. The command prints all entries.
+/// The command `history` prints all entries.
 const MAX_ENTRIES: i64 = 200;
 
 #[derive(Template)]
@@ -33,9 +33,9 @@ struct HistoryPage {
     erasure: Option<Erasure>,
     /// Entries before this date were removed.
     removed_before: Option<NaiveDate>,
-    /// The entries, newest first.
+    /// Newest first.
     entries: Vec<Line>,
-    /// The number of older entries that are not shown.
+    /// The number of older entries.
     left_out: i64,
 }
 
@@ -44,21 +44,20 @@ struct Line {
     entry: Entry,
 }
 
-/// Shows the form.
 pub(crate) fn ask(
     _: &mut Session<'_>,
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let frame = Frame::new(request, operator.signed_in, SettingsSection::History);
-    Reply::page(&HistoryForm {
+    Reply::render(&HistoryForm {
         frame,
         form: &request.form,
         faults: Faults::default(),
     })
 }
 
-/// Shows the history, and records the view.
+/// Shows the history, and records the view in the activity log.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -69,7 +68,7 @@ pub(crate) fn show(
     let trainee_id = request.form.value("trainee_id");
     if trainee_id.is_empty() {
         faults.add("trainee_id", "Enter the trainee identifier");
-        return Reply::faults(&HistoryForm {
+        return Reply::render_faults(&HistoryForm {
             frame,
             form: &request.form,
             faults,
@@ -77,13 +76,13 @@ pub(crate) fn show(
     }
     let Some(history) = session.view_history(operator.actor, trainee_id, MAX_ENTRIES)? else {
         faults.add("trainee_id", "No trainee has this identifier");
-        return Reply::faults(&HistoryForm {
+        return Reply::render_faults(&HistoryForm {
             frame,
             form: &request.form,
             faults,
         });
     };
-    Reply::page(&HistoryPage {
+    Reply::render(&HistoryPage {
         frame,
         removed_before: history.removed_before,
         trainee_id: history.trainee_id,

@@ -8,7 +8,7 @@ use crate::request::context::OperatorContext;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The number of imports on a page.
+/// The imports on a page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -26,7 +26,7 @@ struct Import {
     frame: Frame,
     import: ImportRecord,
     refused: Vec<RefusedLine>,
-    /// The number of refused rows whose reasons are not stored.
+    /// Refused rows whose reasons are not stored.
     others: u64,
 }
 
@@ -42,14 +42,13 @@ pub(crate) fn list(
     let has_more = imports.len() > PAGE;
     imports.truncate(PAGE);
     let before = imports.last().filter(|_| has_more).map(|import| import.id);
-    Reply::page(&Imports {
+    Reply::render(&Imports {
         frame: Frame::new(request, operator.signed_in, SettingsSection::Imports),
         imports,
         before,
     })
 }
 
-/// Shows one import.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -60,7 +59,7 @@ pub(crate) fn show(
     let others = import
         .refused
         .saturating_sub(u64::try_from(refused.len()).unwrap_or(u64::MAX));
-    Reply::page(&Import {
+    Reply::render(&Import {
         frame,
         import,
         refused,

@@ -18,7 +18,6 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 
-/// The number of days whose writes are counted.
 const WRITES_DAYS: i64 = 7;
 
 #[derive(Template)]
@@ -27,17 +26,16 @@ struct Organisations {
     frame: Frame,
     state: RegisterState,
     sends_mail: bool,
-    /// The writes of the last days by version, newest version first.
+    /// Newest version first.
     writes: Vec<VersionWrites>,
     days: i64,
     organisations: Vec<OrganisationSummary>,
 }
 
-/// The writes in a version.
 struct VersionWrites {
     label: String,
     writes: i64,
-    /// The share of all writes, in percent.
+    /// Of the writes in all versions.
     percent: i64,
 }
 
@@ -54,7 +52,6 @@ struct AddOrganisation<'a> {
 struct Organisation {
     frame: Frame,
     provider: ProviderRecord,
-    /// The value of the field for the name.
     name: String,
     faults: Faults,
 }
@@ -66,7 +63,6 @@ struct CloseOrganisation {
     provider: ProviderRecord,
 }
 
-/// Shows all organisations.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -82,7 +78,7 @@ pub(crate) fn show_all(
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
     let frame = Frame::new(request, signed_in, SettingsSection::Overview);
-    Reply::page(&Organisations {
+    Reply::render(&Organisations {
         frame,
         state: session.register_state()?,
         sends_mail: request.settings.sends_mail,
@@ -103,11 +99,13 @@ fn load_writes(
         let endpoint = Endpoint::ALL
             .iter()
             .find(|known| known.name() == total.endpoint);
+        // The other kinds count the same requests again.
         if total.kind == TotalKind::Request && endpoint.is_some_and(|known| known.row().writes()) {
             *counts.entry(total.version).or_default() += total.requests;
         }
     })?;
     let all: i64 = counts.values().sum();
+    // Every served version has a line, also without writes.
     let labels = versions.iter().rev().map(|served| served.label.clone());
     let writes = labels.map(|label| {
         let writes = counts.get(&label).copied().unwrap_or_default();
@@ -120,21 +118,19 @@ fn load_writes(
     Ok(writes.collect())
 }
 
-/// Shows the form for a new organisation.
 pub(crate) fn ask_to_add(
     _: &mut Session<'_>,
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let frame = Frame::new(request, operator.signed_in, SettingsSection::Overview);
-    Reply::page(&AddOrganisation {
+    Reply::render(&AddOrganisation {
         frame,
         form: &request.form,
         faults: Faults::default(),
     })
 }
 
-/// Adds an organisation.
 pub(crate) fn add(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -154,28 +150,27 @@ pub(crate) fn add(
             faults.add("ukprn", "An organisation with this UKPRN already exists");
         }
         Err(StorageError::Refused(Refusal::InvalidProviderName)) => {
-            faults.add("name", name_fault());
+            faults.add("name", describe_invalid_name());
         }
         Err(error) => return Err(error.into()),
     }
     let frame = Frame::new(request, operator.signed_in, SettingsSection::Overview);
-    Reply::faults(&AddOrganisation {
+    Reply::render_faults(&AddOrganisation {
         frame,
         form: &request.form,
         faults,
     })
 }
 
-/// Shows one organisation, with the available changes.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let provider = session.provider(&admin.organisation.ukprn)?;
-    let frame = admin.frame(request, SettingsSection::Elsewhere);
+    let frame = admin.build_frame(request, SettingsSection::Elsewhere);
     let name = provider.name.clone();
-    Reply::page(&Organisation {
+    Reply::render(&Organisation {
         frame,
         provider,
         name,
@@ -183,7 +178,6 @@ pub(crate) fn show(
     })
 }
 
-/// Renames an organisation.
 pub(crate) fn rename(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -191,13 +185,13 @@ pub(crate) fn rename(
 ) -> Result<Reply, PageError> {
     let name = request.form.value("name");
     match session.rename_organisation(admin.actor, &admin.organisation.ukprn, name) {
-        Ok(_) => Ok(shown(admin)),
+        Ok(_) => Ok(redirect_to_organisation(admin)),
         Err(StorageError::Refused(Refusal::InvalidProviderName)) => {
             let mut faults = Faults::default();
-            faults.add("name", name_fault());
+            faults.add("name", describe_invalid_name());
             let provider = session.provider(&admin.organisation.ukprn)?;
-            let frame = admin.frame(request, SettingsSection::Elsewhere);
-            Reply::faults(&Organisation {
+            let frame = admin.build_frame(request, SettingsSection::Elsewhere);
+            Reply::render_faults(&Organisation {
                 frame,
                 provider,
                 name: name.to_owned(),
@@ -208,45 +202,40 @@ pub(crate) fn rename(
     }
 }
 
-/// Asks for confirmation before closing an organisation.
 pub(crate) fn ask_to_close(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let provider = session.provider(&admin.organisation.ukprn)?;
-    Reply::page(&CloseOrganisation {
-        frame: admin.frame(request, SettingsSection::Elsewhere),
+    Reply::render(&CloseOrganisation {
+        frame: admin.build_frame(request, SettingsSection::Elsewhere),
         provider,
     })
 }
 
-/// Closes an organisation.
 pub(crate) fn close(
     session: &mut Session<'_>,
     _: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     session.close_organisation(admin.actor, &admin.organisation.ukprn)?;
-    Ok(shown(admin))
+    Ok(redirect_to_organisation(admin))
 }
 
-/// Reopens an organisation.
 pub(crate) fn reopen(
     session: &mut Session<'_>,
     _: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     session.reopen_organisation(admin.actor, &admin.organisation.ukprn)?;
-    Ok(shown(admin))
+    Ok(redirect_to_organisation(admin))
 }
 
-/// A redirection to the page of the organisation.
-fn shown(admin: &AdminContext<'_>) -> Reply {
+fn redirect_to_organisation(admin: &AdminContext<'_>) -> Reply {
     Reply::Redirect(Target::Organisation(admin.ukprn_of_other()))
 }
 
-/// The fault of an invalid name.
-fn name_fault() -> String {
+fn describe_invalid_name() -> String {
     format!("Enter a name on one line, with up to {MAX_ORGANISATION_NAME_CHARS} characters")
 }

@@ -1,6 +1,7 @@
 //! Registry actions on one trainee by an operator: the form, and the result.
 
 use askama::Template;
+use chrono::NaiveDate;
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
 use domain::values::iso_8601::read_date;
@@ -8,7 +9,7 @@ use registry::actions::{RegistryAction, RegistryActionError, perform_for_operato
 use storage::session::Session;
 
 use crate::operators::registry_confirm;
-use crate::operators::registry_queue::address;
+use crate::operators::registry_queue::build_address;
 use crate::request::context::OperatorContext;
 use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
@@ -28,7 +29,6 @@ pub(crate) const ACTIONS: [(&str, &str); 6] = [
 #[template(path = "settings/registry_trainee.html")]
 struct TraineeForm<'a> {
     frame: Frame,
-    /// The values of the form.
     form: &'a Form,
     faults: Faults,
     actions: [(&'static str, &'static str); 6],
@@ -43,7 +43,7 @@ pub(crate) fn ask(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    Reply::page(&page(
+    Reply::render(&build_page(
         request,
         operator,
         &request.query,
@@ -52,7 +52,6 @@ pub(crate) fn ask(
     ))
 }
 
-/// Performs the action.
 pub(crate) fn act(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -61,12 +60,12 @@ pub(crate) fn act(
     let form = &request.form;
     let mut faults = Faults::default();
     let trainee_id = form.value("trainee_id");
-    let action = read(form, &mut faults);
+    let action = read_action(form, &mut faults);
     if trainee_id.is_empty() {
         faults.add("trainee_id", "Enter the trainee identifier");
     }
     let Some(action) = action.filter(|_| faults.is_empty()) else {
-        return Reply::faults(&page(request, operator, form, faults, None));
+        return Reply::render_faults(&build_page(request, operator, form, faults, None));
     };
     if registry_confirm::needs_confirmation(&action, form) {
         let question = format!("Discard the record of trainee {trainee_id}?");
@@ -74,7 +73,7 @@ pub(crate) fn act(
             request,
             operator,
             question,
-            address("/trainee"),
+            build_address("/trainee"),
             &["trainee_id", "action"],
         );
     }
@@ -82,7 +81,7 @@ pub(crate) fn act(
         Ok(outcome) => {
             let repeated = if outcome.changed { "" } else { "no change: " };
             let outcome = format!("Trainee {trainee_id}: {repeated}{}", outcome.standing);
-            Reply::page(&page(
+            Reply::render(&build_page(
                 request,
                 operator,
                 &Form::default(),
@@ -98,13 +97,12 @@ pub(crate) fn act(
             | RegistryActionError::Refused(_)),
         ) => {
             faults.add("trainee_id", format!("The action failed: {error}"));
-            Reply::faults(&page(request, operator, form, faults, None))
+            Reply::render_faults(&build_page(request, operator, form, faults, None))
         }
     }
 }
 
-/// The page with the form, its values and faults, and the result of an action.
-fn page<'a>(
+fn build_page<'a>(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
     form: &'a Form,
@@ -123,9 +121,9 @@ fn page<'a>(
     }
 }
 
-/// Reads the action from a form. Adds the faults of the form; `None` if there is one.
-fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
-    let action = faults.keep("action", named(form.value("action")))?;
+/// Reads the action. Adds a fault for each invalid field, and returns `None` then.
+fn read_action(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
+    let action = faults.keep("action", find_action(form.value("action")))?;
     match &action {
         RegistryAction::IssueTrn(_) => {
             let trn = match form.value("trn") {
@@ -141,19 +139,9 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
             Some(RegistryAction::IssueTrn(trn))
         }
         RegistryAction::Reinstate(_) => {
-            // `None` for an invalid date, `Some(None)` for an empty field.
-            let mut day = |name: &'static str| match form.value(name) {
-                "" => Some(None),
-                text => {
-                    let read = read_date(text).ok_or_else(|| {
-                        "Enter a date of the form YYYY-MM-DD, or leave the field empty".to_owned()
-                    });
-                    faults.keep(name, read).map(Some)
-                }
-            };
             // Both fields are read before the first fault ends the reading.
-            let date = day("date");
-            let itt_end_date = day("itt_end_date");
+            let date = read_optional_date(form, "date", faults);
+            let itt_end_date = read_optional_date(form, "itt_end_date", faults);
             Some(RegistryAction::Reinstate(Reinstatement {
                 date: date?,
                 itt_end_date: itt_end_date?,
@@ -166,8 +154,23 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
     }
 }
 
-/// The action with this name, without further data such as a TRN. `Err` is the fault of the field.
-pub(crate) fn named(name: &str) -> Result<RegistryAction, String> {
+/// Reads a date. Returns `None` if it is invalid, and `Some(None)` if the field is empty.
+fn read_optional_date(
+    form: &Form,
+    name: &'static str,
+    faults: &mut Faults,
+) -> Option<Option<NaiveDate>> {
+    let text = form.value(name);
+    if text.is_empty() {
+        return Some(None);
+    }
+    let date = read_date(text)
+        .ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or leave the field empty".to_owned());
+    faults.keep(name, date).map(Some)
+}
+
+/// Finds an action by its name, without data such as a TRN. `Err` is the fault of the field.
+pub(crate) fn find_action(name: &str) -> Result<RegistryAction, String> {
     Ok(match name {
         "issue-trn" => RegistryAction::IssueTrn(None),
         "award" => RegistryAction::Award,

@@ -8,7 +8,6 @@ use crate::request::form::Form;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The name of the field that marks a confirmed form.
 pub(crate) const CONFIRMED: &str = "confirmed";
 
 #[derive(Template)]
@@ -22,8 +21,8 @@ struct Confirm<'a> {
     fields: Vec<(&'static str, &'a str)>,
 }
 
-/// Whether the action needs a confirmation: a discarded record cannot be restored.
 pub(crate) fn needs_confirmation(action: &RegistryAction, form: &Form) -> bool {
+    // All other actions can be undone.
     matches!(action, RegistryAction::Discard) && form.value(CONFIRMED).is_empty()
 }
 
@@ -35,13 +34,13 @@ pub(crate) fn ask(
     action: String,
     fields: &[&'static str],
 ) -> Result<Reply, PageError> {
-    Reply::page(&Confirm {
+    Reply::render(&Confirm {
         frame: Frame::new(request, operator.signed_in, SettingsSection::Registry),
         question,
         action,
         fields: fields
             .iter()
-            .map(|name| (*name, request.form.untrimmed(name)))
+            .map(|name| (*name, request.form.raw_value(name)))
             .collect(),
     })
 }

@@ -19,9 +19,9 @@ use storage::error::{Refusal, StorageError};
 use storage::session::Session;
 use tokio::sync::oneshot;
 
-use crate::operators::registry_actions::{ACTIONS, named};
+use crate::operators::registry_actions::{ACTIONS, find_action};
 use crate::operators::registry_confirm;
-use crate::operators::registry_queue::address;
+use crate::operators::registry_queue::build_address;
 use crate::request::context::OperatorContext;
 use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
@@ -29,14 +29,13 @@ use crate::request::page_request::PageRequest;
 
 /// The largest form, in bytes. URL encoding can take three bytes for each byte of a file.
 pub(crate) const MAX_FORM_BYTES: usize = 262_144;
-/// The maximum number of rows per form. The commands have no such limit.
+/// The commands have no such limit.
 const MAX_ROWS: usize = 1_000;
 
 /// The rows of a form with their first lines. A row is the identifier of the trainee and the
 /// action, or the problem of the row.
 type ActionRows = Vec<(u64, Result<(String, RegistryAction), RowProblem>)>;
 
-/// The rows of a form, to be processed for an operator.
 struct FileOfActions {
     signed_in: SignedIn,
     action: RegistryAction,
@@ -63,13 +62,12 @@ struct ReportPage<'a> {
     import: Option<i64>,
 }
 
-/// Shows the form.
 pub(crate) fn ask(
     _: &mut Session<'_>,
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    Reply::page(&page(request, operator, Faults::default()))
+    Reply::render(&build_page(request, operator, Faults::default()))
 }
 
 /// Reads the rows. They are processed after this job.
@@ -79,10 +77,10 @@ pub(crate) fn act(
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
-    let action = faults.keep("action", named(request.form.value("action")));
+    let action = faults.keep("action", find_action(request.form.value("action")));
     let rows = action
         .as_ref()
-        .and_then(|action| faults.keep("rows", read(action, request.form.untrimmed("rows"))));
+        .and_then(|action| faults.keep("rows", read_rows(action, request.form.raw_value("rows"))));
     match action.zip(rows) {
         Some((action, _)) if registry_confirm::needs_confirmation(&action, &request.form) => {
             let question = "Discard the records of all listed trainees?".to_owned();
@@ -90,7 +88,7 @@ pub(crate) fn act(
                 request,
                 operator,
                 question,
-                address("/file"),
+                build_address("/file"),
                 &["action", "rows"],
             )
         }
@@ -101,15 +99,14 @@ pub(crate) fn act(
                 action,
                 rows,
             };
-            Ok(Reply::after(|request| perform(file, request)))
+            Ok(Reply::from_work(|request| perform(file, request)))
         }
-        None => Reply::faults(&page(request, operator, faults)),
+        None => Reply::render_faults(&build_page(request, operator, faults)),
     }
 }
 
-/// Reads the rows of a pasted file. `Err` is the fault of the field: no rows, too many, or a text
-/// that is not a table.
-fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
+/// Reads the rows of a pasted file. `Err` is the fault of the field.
+fn read_rows(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
     let mut rows = Vec::new();
     let read = each_order(action, text.as_bytes(), |line, row| {
         rows.push((line, row));
@@ -125,8 +122,7 @@ fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
     }
 }
 
-/// The page with the form, its values and its faults.
-fn page<'a>(
+fn build_page<'a>(
     request: &'a PageRequest,
     operator: &OperatorContext<'_>,
     faults: Faults,
@@ -142,12 +138,13 @@ fn page<'a>(
 }
 
 /// Processes the rows in order, stores the results and reports them. Stops if the store fails or
-/// the server stops. The rows are processed on the main thread of the server instead of a worker,
-/// so that a closed connection or an ending worker does not interrupt them.
+/// the server stops.
 async fn perform(file: FileOfActions, request: Arc<PageRequest>) -> Result<Reply, PageError> {
     let Some(job) = request.settings.long_jobs.begin().await else {
         return Err(PageError::Busy);
     };
+    // On the main thread of the server instead of a worker: a closed connection or an ending worker
+    // must not interrupt the rows.
     let (sender, reply) = oneshot::channel();
     System::current().arbiter().spawn(async move {
         // Sending fails if the browser has closed the connection.
@@ -158,8 +155,7 @@ async fn perform(file: FileOfActions, request: Arc<PageRequest>) -> Result<Reply
         .map_err(|_| PageError::Request(ApiError::Interrupted))?
 }
 
-/// Processes the rows, stores the report, and returns its page. If storing fails, the page is shown
-/// without the number of the import.
+/// Processes the rows, stores the report, and returns its page.
 async fn perform_rows(
     file: FileOfActions,
     request: &Arc<PageRequest>,
@@ -197,13 +193,14 @@ async fn perform_rows(
         let by = recorded_by.operator(origin.origin())?;
         session.record_import(by, &import)
     });
+    // The rows were processed: if the report cannot be stored, the page is shown without its number.
     let import = import
         .await
         .inspect_err(|error| log::warn!("import report not stored: {}", Causes(error)))
         .ok();
     let frame = Frame::new(request, &signed_in, SettingsSection::Registry);
     let operation = action.operation();
-    Reply::page(&ReportPage {
+    Reply::render(&ReportPage {
         frame,
         operation,
         report: &report,
@@ -211,25 +208,25 @@ async fn perform_rows(
     })
 }
 
-/// Processes one row if the operator is still signed in.
 async fn perform_row(
     request: &Arc<PageRequest>,
     trainee_id: &str,
     action: &RegistryAction,
 ) -> Result<Outcome, RegistryActionError> {
-    let store = request.state.store.clone();
-    let (request, trainee_id, action) =
-        (Arc::clone(request), trainee_id.to_owned(), action.clone());
-    let job = move |session: &mut Session<'_>| {
-        let signed_in = match &request.session {
+    let origin = Arc::clone(request);
+    let trainee_id = trainee_id.to_owned();
+    let action = action.clone();
+    let performed = request.state.store.write(move |session| {
+        // The operator may have signed out, or lost access, since the first row.
+        let signed_in = match &origin.session {
             Some(digest) => session.signed_in(digest)?,
             None => None,
         };
         let signed_in = signed_in.ok_or(StorageError::from(Refusal::NotPermitted))?;
         let by = signed_in
-            .operator(request.origin())
+            .operator(origin.origin())
             .map_err(StorageError::from)?;
         perform_for_operator(session, &trainee_id, &action, by)
-    };
-    store.write(job).await
+    });
+    performed.await
 }

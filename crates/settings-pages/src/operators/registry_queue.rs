@@ -1,6 +1,7 @@
 //! The registry queue: trainees waiting for a teacher reference number or an award, and since when.
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use form_urlencoded::Serializer;
 use http_kit::paths;
 use storage::error::{Refusal, StorageError};
@@ -12,13 +13,13 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The number of entries on a page.
+/// The entries on a page.
 const PAGE: usize = 50;
-/// The names of the fields.
+/// The fields of the query.
 const AWAITED: &str = "for";
 const ORGANISATION: &str = "organisation";
 const AFTER: &str = "after";
-/// The value of the field for trainees waiting for an award.
+/// The value of [`AWAITED`] for trainees waiting for an award.
 const AWARD: &str = "award";
 
 #[derive(Template)]
@@ -29,7 +30,6 @@ struct Queue<'a> {
     faults: Faults,
     awaits_award: bool,
     entries: Vec<Line>,
-    /// The address of the next page.
     next: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn list(
     entries.truncate(PAGE);
     let next = entries.last().filter(|_| has_more).map(|last| {
         let after = last.position().to_string();
-        address_with(
+        build_address_with(
             "",
             [
                 (AWAITED, query.value(AWAITED)),
@@ -93,44 +93,50 @@ pub(crate) fn list(
         Awaited::Trn => "issue-trn",
         Awaited::Award => "award",
     };
-    let line = |entry: QueueEntry| Line {
-        days: (now - entry.since).num_days(),
-        form: address_with(
-            "/trainee",
-            [("action", action), ("trainee_id", &entry.trainee_id)],
-        ),
-        entry,
-    };
     let is_valid = faults.is_empty();
     let page = Queue {
         frame: Frame::new(request, operator.signed_in, SettingsSection::Registry),
         query,
         faults,
         awaits_award: awaited == Awaited::Award,
-        entries: entries.into_iter().map(line).collect(),
+        entries: entries
+            .into_iter()
+            .map(|entry| Line::new(entry, action, now))
+            .collect(),
         next,
     };
     if is_valid {
-        Reply::page(&page)
+        Reply::render(&page)
     } else {
-        Reply::faults(&page)
+        Reply::render_faults(&page)
     }
 }
 
-/// The address of a page of the registry.
-pub(crate) fn address(page: &str) -> String {
+impl Line {
+    fn new(entry: QueueEntry, action: &str, now: DateTime<Utc>) -> Self {
+        Self {
+            days: (now - entry.since).num_days(),
+            form: build_address_with(
+                "/trainee",
+                [("action", action), ("trainee_id", &entry.trainee_id)],
+            ),
+            entry,
+        }
+    }
+}
+
+pub(crate) fn build_address(page: &str) -> String {
     format!("{}/registry{page}", paths::SETTINGS)
 }
 
-/// The address of a page of the registry, with these fields.
-fn address_with<'a>(
+fn build_address_with<'a>(
     page: &str,
     fields: impl IntoIterator<Item = (&'static str, &'a str)>,
 ) -> String {
     let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
     format!(
         "{}?{}",
-        address(page),
+        build_address(page),
         Serializer::new(String::new()).extend_pairs(filled).finish()
     )
 }

@@ -11,7 +11,7 @@ use crate::request::context::OperatorContext;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The maximum number of problems shown per organisation. The organisation sees all its problems.
+/// The most problems shown per organisation. The organisation sees all its problems.
 const MOST_PROBLEMS: usize = 5;
 
 #[derive(Template)]
@@ -23,7 +23,6 @@ struct Versions {
     versions: Vec<VersionReadiness>,
 }
 
-/// Shows the page.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -33,7 +32,7 @@ pub(crate) fn show(
     let mut versions = VersionReadiness::load(session, all.iter(), DEFAULT_DAYS, None, all)?;
     // Newest version first, like on other pages.
     versions.reverse();
-    Reply::page(&Versions {
+    Reply::render(&Versions {
         frame: Frame::new(request, operator.signed_in, SettingsSection::Versions),
         newest: request.versions.newest().map(|served| served.version.label),
         tries_writes: request.state.recorder.checks_writes(),
@@ -42,14 +41,12 @@ pub(crate) fn show(
 }
 
 impl Versions {
-    /// The address of the page about the move from a version to the newest one.
-    fn move_page(&self, version: &VersionReadiness) -> String {
+    fn build_move_page_address(&self, version: &VersionReadiness) -> String {
         paths::move_page(version.version, version.newest)
     }
 }
 
-/// The number of requests of all organisations.
-fn requests(version: &VersionReadiness) -> i64 {
+fn count_requests(version: &VersionReadiness) -> i64 {
     version
         .providers
         .iter()
@@ -57,8 +54,8 @@ fn requests(version: &VersionReadiness) -> i64 {
         .sum()
 }
 
-/// The verdict on removing a version, as text for a table.
-fn verdict(version: &VersionReadiness) -> &'static str {
+/// Answers whether a version can be removed, as text for a table.
+fn describe_removal(version: &VersionReadiness) -> &'static str {
     match version.removal() {
         Removal::Newest => "no, newest version",
         Removal::InUse => "no, in use",
@@ -68,8 +65,8 @@ fn verdict(version: &VersionReadiness) -> &'static str {
     }
 }
 
-/// The most frequent problems of an organisation.
-fn most_frequent(provider: &ProviderUse) -> &[Obstacle] {
+fn list_most_frequent(provider: &ProviderUse) -> &[Obstacle] {
+    // The problems are sorted by frequency.
     provider
         .problems
         .get(..MOST_PROBLEMS)

@@ -7,7 +7,7 @@ use storage::session::Session;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The number of entries on a page.
+/// The entries on a page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -15,9 +15,9 @@ const PAGE: usize = 50;
 struct ActivityPage {
     frame: Frame,
     entries: Vec<Activity>,
-    /// The UKPRN of the organisation chosen by an operator, or an empty string.
+    /// The UKPRN that an operator has chosen; empty for all organisations.
     organisation: String,
-    /// The number of the last entry on the page, if older entries exist.
+    /// The last entry on the page, if older entries exist.
     before: Option<i64>,
 }
 
@@ -29,6 +29,7 @@ pub(crate) fn list(
 ) -> Result<Reply, PageError> {
     // One more than a page, to find out whether older entries exist.
     let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
+    // Users of an organisation cannot choose another one.
     let chosen = match &signed_in.organisation {
         Some(_) => "",
         None => request.query.value("organisation"),
@@ -46,7 +47,7 @@ pub(crate) fn list(
     let has_more = entries.len() > PAGE;
     entries.truncate(PAGE);
     let before = entries.last().filter(|_| has_more).map(|entry| entry.id);
-    Reply::page(&ActivityPage {
+    Reply::render(&ActivityPage {
         frame: Frame::new(request, signed_in, SettingsSection::Activity),
         entries,
         organisation: chosen.to_owned(),
@@ -54,8 +55,7 @@ pub(crate) fn list(
     })
 }
 
-/// The text for a kind of activity.
-pub(crate) fn words(kind: ActivityKind) -> &'static str {
+pub(crate) fn describe_kind(kind: ActivityKind) -> &'static str {
     match kind {
         ActivityKind::TokenIssued => "created a token",
         ActivityKind::TokenRotated => "replaced a token",

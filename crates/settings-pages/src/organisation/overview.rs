@@ -21,11 +21,10 @@ struct Overview {
     frame: Frame,
     name: String,
     ukprn: String,
-    /// The number of trainees without a TRN.
+    /// The trainees without a TRN.
     waiting_for_trn: i64,
-    /// The number of requests that were refused yesterday or today, without checks.
+    /// The requests that were refused yesterday or today, without checks.
     refused: i64,
-    /// Whether the organisation has a valid token.
     has_token: bool,
     /// The tokens that expire soon.
     tokens: Vec<TokenRecord>,
@@ -33,14 +32,12 @@ struct Overview {
     last_run: Option<RunLine>,
 }
 
-/// Links to the documentation of a version.
 struct VersionLinks {
     label: String,
     documentation: String,
     release_notes: String,
 }
 
-/// Shows the first page of the user.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -74,7 +71,7 @@ pub(crate) fn show(
     });
     let name = organisation.name.clone();
     let ukprn = organisation.ukprn.clone();
-    Reply::page(&Overview {
+    Reply::render(&Overview {
         frame,
         name,
         ukprn,
@@ -95,13 +92,11 @@ pub(crate) fn drop_slash(_: &mut Session<'_>, _: &PageRequest) -> Result<Reply, 
 /// Converts stored names of users to names for pages. A user of the organisation is shown by e-mail
 /// address, an operator as "an operator". Names given to commands are shown only to operators.
 pub(crate) struct Names {
-    /// The stored names and the e-mail addresses.
+    /// Stored names with e-mail addresses.
     users: Vec<(String, String)>,
-    /// Whether the viewer is an operator.
     for_operator: bool,
 }
 
-/// The prefix of stored names of users.
 const USER: &str = "user ";
 
 impl Names {
@@ -121,10 +116,11 @@ impl Names {
         })
     }
 
-    /// The name to show for a stored name.
-    pub(crate) fn shown(&self, stored: &str) -> String {
-        let is_stored = |(name, email): &&(String, String)| name == stored || email == stored;
-        match self.users.iter().find(is_stored) {
+    pub(crate) fn convert(&self, stored: &str) -> String {
+        let mut users = self.users.iter();
+        // Changes of an upload have the e-mail address of its user.
+        match users.find(|(name, email)| name == stored || email == stored) {
+            // The address of an erased user is empty.
             Some((_, email)) if !email.is_empty() => email.clone(),
             None if stored.starts_with(USER) => format!("an operator ({stored})"),
             None if !self.for_operator => "the service".to_owned(),

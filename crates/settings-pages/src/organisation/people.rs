@@ -14,9 +14,8 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 
-/// The fault of a text that is no e-mail address.
 pub(crate) const NO_EMAIL: &str = "Enter an e-mail address, such as name@example.ac.uk";
-/// The name of the field with the way of sending a link.
+/// The field with the way of sending a link.
 const SEND_BY: &str = "send_by";
 /// The value of [`SEND_BY`] for a link that the register sends.
 const BY_MAIL: &str = "mail";
@@ -29,7 +28,6 @@ struct People<'a> {
     invitations: Vec<PendingInvitation>,
     form: &'a Form,
     faults: Faults,
-    /// Whether the server sends mails.
     sends_mail: bool,
 }
 
@@ -65,7 +63,7 @@ pub(crate) fn list(
     signed_in: &SignedIn,
     organisation: &Provider,
 ) -> Result<Reply, PageError> {
-    Reply::page(&people(
+    Reply::render(&load_people_page(
         session,
         request,
         signed_in,
@@ -74,8 +72,7 @@ pub(crate) fn list(
     )?)
 }
 
-/// The page with the users and the open invitations of an organisation.
-fn people<'a>(
+fn load_people_page<'a>(
     session: &mut Session<'_>,
     request: &'a PageRequest,
     signed_in: &SignedIn,
@@ -105,7 +102,7 @@ pub(crate) fn invite(
     let email = normalised_email(request.form.value("email"));
     let email = email.map_err(|_| NO_EMAIL.to_owned());
     let email = faults.keep("email", email);
-    let role = faults.keep("role", role(request));
+    let role = faults.keep("role", read_role(request));
     if let (Some(email), Some(role)) = (email, role) {
         let invitation = NewInvitation {
             provider_ukprn: Some(&organisation.ukprn),
@@ -114,12 +111,12 @@ pub(crate) fn invite(
         };
         match invite_person(session, request, admin, invitation) {
             Err(PageError::Storage(StorageError::Refused(Refusal::HasAccess))) => {
-                faults.add("email", has_access(request));
+                faults.add("email", describe_existing_access(request));
             }
             outcome => return outcome,
         }
     }
-    Reply::faults(&people(
+    Reply::render_faults(&load_people_page(
         session,
         request,
         admin.signed_in,
@@ -135,14 +132,14 @@ fn invite_person(
     admin: &AdminContext<'_>,
     invitation: NewInvitation<'_>,
 ) -> Result<Reply, PageError> {
-    let frame = admin.frame(request, SettingsSection::People);
+    let frame = admin.build_frame(request, SettingsSection::People);
     if request.settings.sends_mail && request.form.value(SEND_BY) == BY_MAIL {
         let invited = session.invite_user_by_mail(admin.actor, invitation)?;
-        return Reply::page(&InvitedByMailPage { frame, invited });
+        return Reply::render(&InvitedByMailPage { frame, invited });
     }
     let invited = session.invite_user(admin.actor, invitation)?;
     let link = paths::sign_in(request.organisations_site(), invited.secret.reveal());
-    Reply::page(&InvitedPage {
+    Reply::render(&InvitedPage {
         frame,
         invited,
         organisation: admin.organisation.name.clone(),
@@ -150,8 +147,7 @@ fn invite_person(
     })
 }
 
-/// The fault of inviting a person who has access already.
-fn has_access(request: &PageRequest) -> &'static str {
+fn describe_existing_access(request: &PageRequest) -> &'static str {
     if request.settings.sends_mail {
         "This user already has access, and can ask for a link on the sign-in page"
     } else {
@@ -160,17 +156,20 @@ fn has_access(request: &PageRequest) -> &'static str {
     }
 }
 
-/// Shows one user, with forms for changes.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
-    Reply::page(&person(session, request, admin, Faults::default())?)
+    Reply::render(&load_person_page(
+        session,
+        request,
+        admin,
+        Faults::default(),
+    )?)
 }
 
-/// The page of the user in the path.
-fn person(
+fn load_person_page(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
@@ -179,21 +178,20 @@ fn person(
     let user = session.user(admin.actor, request.id()?)?;
     let is_self = user.id == admin.signed_in.user_id;
     Ok(Person {
-        frame: admin.frame(request, SettingsSection::People),
+        frame: admin.build_frame(request, SettingsSection::People),
         user,
         is_self,
         faults,
     })
 }
 
-/// Changes the role of a user.
 pub(crate) fn change_role(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
-    if let Some(role) = faults.keep("role", role(request)) {
+    if let Some(role) = faults.keep("role", read_role(request)) {
         match session.change_role(admin.actor, request.id()?, role) {
             Ok(_) => return Ok(Reply::Redirect(Target::People(admin.ukprn_of_other()))),
             Err(StorageError::Refused(Refusal::LastAdmin)) => {
@@ -205,16 +203,16 @@ pub(crate) fn change_role(
             Err(error) => return Err(error.into()),
         }
     }
-    Reply::faults(&person(session, request, admin, faults)?)
+    Reply::render_faults(&load_person_page(session, request, admin, faults)?)
 }
 
-/// Removes the access of a user.
 pub(crate) fn remove(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     match session.remove_user(admin.actor, request.id()?) {
+        // Removing a user ends the user's sessions.
         Ok(removed) if removed.id == admin.signed_in.user_id => Ok(Reply::SignedOut),
         Ok(_) => Ok(Reply::Redirect(Target::People(admin.ukprn_of_other()))),
         Err(StorageError::Refused(Refusal::LastAdmin)) => {
@@ -223,14 +221,14 @@ pub(crate) fn remove(
                 "remove",
                 "This is the only admin. Make another user an admin first",
             );
-            Reply::faults(&person(session, request, admin, faults)?)
+            Reply::render_faults(&load_person_page(session, request, admin, faults)?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The role in the form. `Err` is the fault of the field.
-fn role(request: &PageRequest) -> Result<UserRole, String> {
+/// Reads the role. `Err` is the fault of the field.
+fn read_role(request: &PageRequest) -> Result<UserRole, String> {
     request
         .form
         .value("role")

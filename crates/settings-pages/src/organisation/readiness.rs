@@ -21,21 +21,18 @@ struct Readiness {
     versions: Vec<Version>,
 }
 
-/// An older version in use.
 struct Version {
     label: Label,
     newest: Label,
     usage: ProviderUse,
     /// The recent weeks with checked writes.
     weeks: Vec<ReadinessWeek>,
-    /// The address of the documentation of each problem, in the same order, or `None` for codes
-    /// that are not problems of requests.
+    /// The documentation of each problem, in the same order; `None` for codes that are not problems
+    /// of requests.
     help: Vec<Option<String>>,
-    /// The address of the page about the move.
     move_page: String,
 }
 
-/// Shows the page.
 pub(crate) fn show(
     session: &mut ProviderSession<'_>,
     request: &PageRequest,
@@ -48,7 +45,7 @@ pub(crate) fn show(
         .filter(|served| Some(served.version.label) != newest);
     let used = VersionReadiness::load_own(session, older, DEFAULT_DAYS, all)?;
     let versions = used.into_iter().filter_map(Version::from_readiness);
-    Reply::page(&Readiness {
+    Reply::render(&Readiness {
         frame: Frame::new(request, signed_in, SettingsSection::Readiness),
         newest,
         tries_writes: request.state.recorder.checks_writes(),
@@ -57,7 +54,7 @@ pub(crate) fn show(
 }
 
 impl Version {
-    /// The readiness for the page, or `None` if the organisation does not use the version.
+    /// Returns `None` if the organisation does not use the version.
     fn from_readiness(found: VersionReadiness) -> Option<Self> {
         let VersionReadiness {
             version, newest, ..

@@ -10,7 +10,6 @@ use storage::observations::requests::listing::RequestFilter;
 use crate::request::form::{Faults, Form};
 use crate::request_report as filter;
 
-/// The names of the fields.
 const FIELDS: [&str; 9] = [
     "outcome",
     "status",
@@ -22,10 +21,9 @@ const FIELDS: [&str; 9] = [
     "until",
     "request_id",
 ];
-/// The name of the parameter with the position before a page.
+/// The parameter with the position before a page.
 pub(crate) const AFTER: &str = "after";
 
-/// An option of a field.
 pub(crate) struct Choice {
     pub(crate) value: String,
     pub(crate) is_chosen: bool,
@@ -35,13 +33,13 @@ pub(crate) struct Choice {
 pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
     let mut reader = Reader { query, faults };
     let filter = RequestFilter {
-        is_refused: reader.read("outcome", is_refused),
+        is_refused: reader.read("outcome", parse_outcome),
         statuses: reader.read("status", |text| {
-            filter::statuses(text)
+            filter::parse_statuses(text)
                 .map_err(|_| "Enter a status from 100 to 599, such as 422, or a class such as 4xx")
         }),
         endpoint: reader.read("endpoint", |text| {
-            filter::endpoint(text).map_err(|_| "Choose an endpoint from the list")
+            filter::parse_endpoint(text).map_err(|_| "Choose an endpoint from the list")
         }),
         version: reader.read("version", |text| {
             text.parse::<Label>()
@@ -52,10 +50,12 @@ pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
             text.parse().map_err(|_| "Enter a token number, such as 3")
         }),
         code: reader.read("code", |text| {
-            filter::code(text).map_err(|_| "Enter a problem code, such as blank")
+            filter::parse_code(text).map_err(|_| "Enter a problem code, such as blank")
         }),
-        from: reader.read("from", |text| filter::time(text).map_err(|_| NO_TIME)),
-        until: reader.read("until", |text| filter::time(text).map_err(|_| NO_TIME)),
+        from: reader.read("from", |text| filter::parse_time(text).map_err(|_| NO_TIME)),
+        until: reader.read("until", |text| {
+            filter::parse_time(text).map_err(|_| NO_TIME)
+        }),
         request_id: reader.read("request_id", |text| {
             request_id::is_well_formed(text).then(|| text.to_owned()).ok_or(
                 "Enter the X-Request-Id of the reply: letters, digits, and the characters - _ .",
@@ -72,7 +72,6 @@ pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
     filter
 }
 
-/// The fault of a text that is not a time.
 const NO_TIME: &str =
     "Enter a date such as 2026-10-05, or a date and time such as 2026-10-05T09:00:00Z";
 
@@ -97,8 +96,7 @@ impl Reader<'_> {
     }
 }
 
-/// Parses the outcome of requests. `Err` is the fault of the field.
-fn is_refused(text: &str) -> Result<bool, &'static str> {
+fn parse_outcome(text: &str) -> Result<bool, &'static str> {
     match text {
         "refused" => Ok(true),
         "accepted" => Ok(false),
@@ -106,22 +104,19 @@ fn is_refused(text: &str) -> Result<bool, &'static str> {
     }
 }
 
-/// Whether any filter is set.
 pub(crate) fn is_set(query: &Form) -> bool {
     FIELDS.iter().any(|name| !query.value(name).is_empty())
 }
 
-/// The endpoints to choose from, and the current value.
-pub(crate) fn endpoints(query: &Form) -> Vec<Choice> {
-    choices(
+pub(crate) fn list_endpoints(query: &Form) -> Vec<Choice> {
+    list_choices(
         Endpoint::ALL.iter().map(ToString::to_string),
         query.value("endpoint"),
     )
 }
 
-/// The served versions, newest first, and the current value.
-pub(crate) fn versions(query: &Form, versions: &Versions) -> Vec<Choice> {
-    choices(
+pub(crate) fn list_versions(query: &Form, versions: &Versions) -> Vec<Choice> {
+    list_choices(
         versions
             .iter()
             .rev()
@@ -130,9 +125,9 @@ pub(crate) fn versions(query: &Form, versions: &Versions) -> Vec<Choice> {
     )
 }
 
-/// The options of a field. A chosen value that is not known is added, so that it stays chosen.
-fn choices(known: impl Iterator<Item = String>, chosen: &str) -> Vec<Choice> {
+fn list_choices(known: impl Iterator<Item = String>, chosen: &str) -> Vec<Choice> {
     let mut values: Vec<String> = known.collect();
+    // A chosen value that is not known, such as a removed version, stays chosen.
     if !chosen.is_empty() && !values.iter().any(|value| value == chosen) {
         values.push(chosen.to_owned());
     }
@@ -145,14 +140,14 @@ fn choices(known: impl Iterator<Item = String>, chosen: &str) -> Vec<Choice> {
         .collect()
 }
 
-/// The address of the page with the same filters, after a position.
-pub(crate) fn address_after(query: &Form, position: &str) -> String {
+pub(crate) fn build_address_after(query: &Form, position: &str) -> String {
     let typed = FIELDS.map(|name| (name, query.value(name)));
-    address(typed.into_iter().chain([(AFTER, position)]))
+    build_address(typed.into_iter().chain([(AFTER, position)]))
 }
 
-/// The address of the page with these filters.
-pub(crate) fn address<'a>(fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
+pub(crate) fn build_address<'a>(
+    fields: impl IntoIterator<Item = (&'static str, &'a str)>,
+) -> String {
     let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
     format!(
         "{}/requests/search?{}",

@@ -2,19 +2,20 @@
 //! that match the search form, newest first.
 
 use askama::Template;
-use chrono::{DateTime, Utc};
 use domain::values::iso_8601::timestamp;
 use storage::accounts::users::SignedIn;
 use storage::observations::requests::RecordedRequest;
 use storage::observations::requests::listing::{RequestPage, RequestPosition};
-use storage::observations::requests::refusals::{Refusal, Refusals};
+use storage::observations::requests::refusals::Refusal;
 use storage::session::ProviderSession;
 
 use crate::organisation::request_filter::{self, Choice};
 use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
-use crate::request_report::{help, problem_text, refused_most};
+use crate::request_report::{
+    FrequentRefusals, describe_problem, find_help, load_frequent_refusals,
+};
 
 #[derive(Template)]
 #[template(path = "settings/requests.html")]
@@ -25,15 +26,13 @@ struct Requests<'a> {
     faults: Faults,
     endpoints: Vec<Choice>,
     versions: Vec<Choice>,
-    /// Whether the form is open.
     is_open: bool,
-    /// The most frequent problems; on the first page without filters only.
+    /// On the first page without filters only.
     most: Option<Most>,
-    /// The found requests, or `None` if the form is invalid.
+    /// `None` if the form is invalid.
     list: Option<List>,
 }
 
-/// The most frequent problems.
 struct Most {
     since: String,
     counted: usize,
@@ -44,18 +43,16 @@ struct Most {
 struct MostLine {
     refusal: Refusal,
     problem: String,
-    /// The address of the documentation of the problem.
+    /// The documentation of the problem.
     help: Option<String>,
-    /// The address of the list of these requests.
+    /// All requests with this problem.
     requests: String,
-    /// The address of the newest of these requests.
+    /// The newest of these requests.
     newest: String,
 }
 
-/// A page of the log.
 struct List {
     lines: Vec<Line>,
-    /// The address of the next page.
     next: Option<String>,
     /// Whether the list shows only a part of the log.
     is_part: bool,
@@ -68,7 +65,6 @@ struct Line {
 }
 
 impl Line {
-    /// The style class of the outcome.
     fn tag(&self) -> &'static str {
         if self.request.result.is_refused() {
             "tag-bad"
@@ -78,14 +74,12 @@ impl Line {
     }
 }
 
-/// A problem of a refused request.
 struct Problem {
     words: String,
-    /// The address of the documentation of the problem.
+    /// The documentation of the problem.
     help: Option<String>,
 }
 
-/// Shows the page.
 pub(crate) fn list(
     session: &mut ProviderSession<'_>,
     request: &PageRequest,
@@ -106,8 +100,7 @@ pub(crate) fn list(
     let most = if is_part {
         None
     } else {
-        let (since, refusals) = refused_most(session)?;
-        Some(Most::new(since, refusals))
+        Some(Most::from(load_frequent_refusals(session)?))
     };
     let list = match faults.is_empty() {
         true => Some(List::from_page(
@@ -123,21 +116,21 @@ pub(crate) fn list(
         logs_requests: request.state.recorder.records_requests(),
         query,
         faults,
-        endpoints: request_filter::endpoints(query),
-        versions: request_filter::versions(query, request.versions),
+        endpoints: request_filter::list_endpoints(query),
+        versions: request_filter::list_versions(query, request.versions),
         is_open: request_filter::is_set(query),
         most,
         list,
     };
     if is_valid {
-        Reply::page(&page)
+        Reply::render(&page)
     } else {
-        Reply::faults(&page)
+        Reply::render_faults(&page)
     }
 }
 
-impl Most {
-    fn new(since: DateTime<Utc>, refusals: Refusals) -> Self {
+impl From<FrequentRefusals> for Most {
+    fn from(FrequentRefusals { since, refusals }: FrequentRefusals) -> Self {
         Self {
             since: timestamp(since),
             counted: refusals.counted,
@@ -151,7 +144,6 @@ impl From<Refusal> for MostLine {
     fn from(refusal: Refusal) -> Self {
         let kind = &refusal.kind;
         let status = kind.status.to_string();
-        // The filter that finds all requests with this problem.
         let filter = [
             ("outcome", "refused"),
             ("status", status.as_str()),
@@ -164,11 +156,11 @@ impl From<Refusal> for MostLine {
         } else {
             kind.code.clone()
         };
-        let requests = request_filter::address(filter);
-        let newest = request_filter::address([("request_id", &*refusal.newest.request_id)]);
+        let requests = request_filter::build_address(filter);
+        let newest = request_filter::build_address([("request_id", &*refusal.newest.request_id)]);
         Self {
             problem,
-            help: help(&kind.version, &kind.code, kind.status),
+            help: find_help(&kind.version, &kind.code, kind.status),
             requests,
             newest,
             refusal,
@@ -177,11 +169,11 @@ impl From<Refusal> for MostLine {
 }
 
 impl List {
-    /// The list for a page of the log. `query` holds the filters, for the address of the next page.
     fn from_page(page: RequestPage, query: &Form, is_part: bool) -> Self {
+        // Following pages have the same filters.
         let next = page
             .next
-            .map(|position| request_filter::address_after(query, &position.to_string()));
+            .map(|position| request_filter::build_address_after(query, &position.to_string()));
         Self {
             lines: page.requests.into_iter().map(Line::from).collect(),
             next,
@@ -192,19 +184,19 @@ impl List {
 
 impl From<RecordedRequest> for Line {
     fn from(request: RecordedRequest) -> Self {
-        let documentation = |code: &str| help(&request.version, code, request.status);
         let mut problems: Vec<Problem> = request
             .problems
             .iter()
             .map(|problem| Problem {
-                words: problem_text(problem),
-                help: documentation(&problem.code),
+                words: describe_problem(problem),
+                help: find_help(&request.version, &problem.code, request.status),
             })
             .collect();
+        // Requests refused before their body was read have a status only.
         if problems.is_empty() && request.result.is_refused() {
             problems.push(Problem {
                 words: format!("status {}", request.status),
-                help: documentation(""),
+                help: find_help(&request.version, "", request.status),
             });
         }
         let names = request.names.iter();

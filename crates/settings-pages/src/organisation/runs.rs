@@ -18,15 +18,15 @@ use crate::request::context::AdminContext;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 use crate::request_report::{
-    count_text, help, record_name, refused_csv, refused_problems, run_kind,
+    describe_counts, describe_run_kind, find_help, list_refused_problems, name_record,
+    write_refused_csv,
 };
 use crate::upload::report::{REPORTS, ReportSummary};
 
-/// The name of the file with the refused records of a run.
 const FILE: &str = "refused.csv";
 /// The most refused records in a file.
 const MAX_FILE_RECORDS: usize = 10_000;
-/// The parameter of the query with the number of the upload before the listed reports.
+/// The parameter with the upload before the listed reports.
 const REPORTS_BEFORE: &str = "uploads-before";
 /// The field that switches the storage of record keys.
 const KEYS: &str = "keys";
@@ -38,12 +38,10 @@ struct Runs {
     logs_requests: bool,
     logs_record_keys: bool,
     reports: Vec<ReportSummary>,
-    /// The address of the page with older reports.
     older_reports: Option<String>,
     lines: Vec<RunLine>,
     /// Whether the page is not the first one.
     is_part: bool,
-    /// The address of the next page.
     next: Option<String>,
     /// Whether all requests of the runs were counted.
     is_complete: bool,
@@ -60,7 +58,6 @@ struct RunPage {
     next: Option<String>,
 }
 
-/// A run on a page.
 pub(crate) struct RunLine {
     pub(crate) address: String,
     /// The time of the last request for people, such as `26 Nov, 11:37`.
@@ -74,7 +71,6 @@ pub(crate) struct RunLine {
     run: Run,
 }
 
-/// A refused record.
 struct RecordLine {
     name: String,
     request_id: String,
@@ -86,17 +82,16 @@ struct RecordLine {
 struct ProblemLine {
     field: String,
     message: String,
-    /// The address of the documentation of the problem.
+    /// The documentation of the problem.
     help: Option<String>,
 }
 
-/// Shows the runs.
 pub(crate) fn list(
     session: &mut ProviderSession<'_>,
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
-    let position = position(request)?;
+    let position = read_position(request)?;
     let found = session.runs(position, PAGE)?;
     let tokens = session.own_tokens()?;
     let lines = found.runs.into_iter();
@@ -104,10 +99,10 @@ pub(crate) fn list(
     let reports = session.list_upload_reports(before, REPORTS)?;
     let is_full = i64::try_from(reports.len()).is_ok_and(|reports| reports == REPORTS);
     let oldest = reports.last().filter(|_| is_full);
-    Reply::page(&Runs {
+    Reply::render(&Runs {
         older_reports: oldest.map(|oldest| {
-            let (site, id) = (paths::SETTINGS, oldest.upload.id);
-            format!("{site}/requests?{REPORTS_BEFORE}={id}")
+            let address = format!("{}/requests", paths::SETTINGS);
+            format!("{address}?{REPORTS_BEFORE}={}", oldest.upload.id)
         }),
         reports: reports.iter().map(ReportSummary::from).collect(),
         frame: Frame::new(request, signed_in, SettingsSection::Requests),
@@ -123,20 +118,19 @@ pub(crate) fn list(
     })
 }
 
-/// Shows the refused records of a run.
 pub(crate) fn show(
     session: &mut ProviderSession<'_>,
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
     let run = session.run(request.id()?)?.ok_or(PageError::NotFound)?;
-    let position = position(request)?;
+    let position = read_position(request)?;
     let found = session.refused_in_run(&run, position, PAGE)?;
     let line = RunLine::new(run, &session.own_tokens()?);
     let next = found
         .next
         .map(|next| format!("{}?{AFTER}={next}", line.address));
-    Reply::page(&RunPage {
+    Reply::render(&RunPage {
         frame: Frame::new(request, signed_in, SettingsSection::Requests),
         line,
         records: found.requests.into_iter().map(RecordLine::from).collect(),
@@ -145,7 +139,6 @@ pub(crate) fn show(
     })
 }
 
-/// Returns the refused records of a run as a CSV file.
 pub(crate) fn download(
     session: &mut ProviderSession<'_>,
     request: &PageRequest,
@@ -153,11 +146,10 @@ pub(crate) fn download(
 ) -> Result<Reply, PageError> {
     let run = session.run(request.id()?)?.ok_or(PageError::NotFound)?;
     let found = session.refused_in_run(&run, None, MAX_FILE_RECORDS)?;
-    let file = refused_csv(&found.requests).map_err(PageError::File)?;
+    let file = write_refused_csv(&found.requests).map_err(PageError::File)?;
     Ok(Reply::Csv(FILE, file))
 }
 
-/// Switches the storage of record keys on or off.
 pub(crate) fn switch_keys(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -172,8 +164,8 @@ pub(crate) fn switch_keys(
     Ok(Reply::Redirect(Target::Requests))
 }
 
-/// The position before the page; `None` for the first page.
-fn position(request: &PageRequest) -> Result<Option<RequestPosition>, PageError> {
+/// Returns `None` for the first page.
+fn read_position(request: &PageRequest) -> Result<Option<RequestPosition>, PageError> {
     match request.query.value(AFTER) {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| PageError::NotFound),
@@ -181,7 +173,6 @@ fn position(request: &PageRequest) -> Result<Option<RequestPosition>, PageError>
 }
 
 impl RunLine {
-    /// The line of a run, with the name of its token.
     pub(crate) fn new(run: Run, tokens: &[TokenRecord]) -> Self {
         let token = tokens.iter().find(|token| token.id == run.token_id);
         Self {
@@ -190,8 +181,8 @@ impl RunLine {
             time: short_time(run.ended_at),
             full_time: timestamp(run.ended_at),
             started_at: timestamp(run.started_at),
-            kind: run_kind(&run),
-            counts: count_text(&run.counts),
+            kind: describe_run_kind(&run),
+            counts: describe_counts(&run.counts),
             run,
         }
     }
@@ -199,12 +190,12 @@ impl RunLine {
 
 impl From<RecordedRequest> for RecordLine {
     fn from(request: RecordedRequest) -> Self {
-        let problems = refused_problems(&request).into_iter();
+        let problems = list_refused_problems(&request).into_iter();
         Self {
-            name: record_name(&request),
+            name: name_record(&request),
             problems: problems
                 .map(|problem| ProblemLine {
-                    help: help(&request.version, &problem.code, request.status),
+                    help: find_help(&request.version, &problem.code, request.status),
                     field: problem.field,
                     message: problem.message,
                 })

@@ -1,7 +1,6 @@
 //! Management of the tokens of an organisation: listing, creating, replacing and revoking. The text
 //! of a token appears only in the reply that creates it.
 
-use adapter_kit::Served;
 use askama::Template;
 use chrono::{Days, NaiveDate, TimeDelta};
 use domain::values::iso_8601::read_date;
@@ -19,13 +18,12 @@ use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
 use crate::request::page_request::PageRequest;
 
-/// The default number of days with two valid tokens after a replacement.
+/// The default for days with two valid tokens after a replacement.
 const OVERLAP_DAYS: u64 = 7;
-/// The maximum number of days with two valid tokens, equal to the maximum lifetime of a token.
+/// The maximum lifetime of a token.
 const MAX_OVERLAP_DAYS: u64 = 180;
 /// An identical form within this time counts as sent twice.
 const TWICE_WITHIN: TimeDelta = TimeDelta::minutes(1);
-/// The message for a form sent twice.
 const MADE_TWICE: &str = "A token with this name was created less than a minute ago. \
                           If you did not copy it, revoke it and try again";
 
@@ -36,11 +34,9 @@ struct Tokens<'a> {
     tokens: Vec<Listed>,
     form: &'a Form,
     faults: Faults,
-    /// The latest possible expiry date.
     latest: Option<NaiveDate>,
 }
 
-/// A token in the list.
 struct Listed {
     token: TokenRecord,
     made_by: String,
@@ -62,12 +58,11 @@ struct Shown<'a> {
     record: TokenRecord,
     /// The replaced token.
     old: Option<TokenRecord>,
-    /// Addresses for a test: `/info` of each version, newest first. Only paths if the host of the
-    /// API is unknown here.
+    /// Addresses for a test, newest version first. Only paths if the host of the API is unknown
+    /// here.
     tries: Vec<String>,
     has_addresses: bool,
-    /// The address of the explorer that can send requests with the token; `None` if the listener
-    /// has no API.
+    /// `None` if the listener has no API.
     explorer: Option<String>,
 }
 
@@ -94,7 +89,7 @@ pub(crate) fn list(
     signed_in: &SignedIn,
     organisation: &Provider,
 ) -> Result<Reply, PageError> {
-    Reply::page(&tokens(
+    Reply::render(&load_tokens_page(
         session,
         request,
         signed_in,
@@ -103,8 +98,7 @@ pub(crate) fn list(
     )?)
 }
 
-/// The page with the tokens of an organisation.
-fn tokens<'a>(
+fn load_tokens_page<'a>(
     session: &mut Session<'_>,
     request: &'a PageRequest,
     signed_in: &SignedIn,
@@ -114,19 +108,19 @@ fn tokens<'a>(
     let records = session.list_tokens(Some(&organisation.ukprn))?;
     let names = Names::load(session, &organisation.ukprn, signed_in)?;
     let mut versions = session.last_versions(&records)?;
-    let listed = |token: TokenRecord| Listed {
-        made_by: names.shown(&token.created_by),
+    // Newest first.
+    let listed = records.into_iter().rev().map(|token| Listed {
+        made_by: names.convert(&token.created_by),
         last_version: versions.remove(&token.id),
         tag: match token.status {
             TokenStatus::Active => "tag-good",
             TokenStatus::Expired | TokenStatus::Revoked => "tag-plain",
         },
         token,
-    };
+    });
     Ok(Tokens {
         frame: Frame::with_organisation(request, signed_in, organisation, SettingsSection::Tokens),
-        // Newest first.
-        tokens: records.into_iter().rev().map(listed).collect(),
+        tokens: listed.collect(),
         form: &request.form,
         faults,
         latest: expiry_dates(session.today()).map(|dates| *dates.end()),
@@ -140,10 +134,10 @@ pub(crate) fn issue(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
-    let name = faults.keep("name", token_name(request.form.value("name")));
+    let name = faults.keep("name", check_name(request.form.value("name")));
     let expires_on = faults.keep(
         "expires",
-        expiry(request.form.value("expires"), session.today()),
+        parse_expiry(request.form.value("expires"), session.today()),
     );
     if let Some(name) = name.filter(|_| faults.is_empty())
         && was_just_made(session, &admin.organisation.ukprn, name, None)?
@@ -151,7 +145,7 @@ pub(crate) fn issue(
         faults.add("name", MADE_TWICE);
     }
     let (Some(name), Some(expires_on), true) = (name, expires_on, faults.is_empty()) else {
-        return Reply::faults(&tokens(
+        return Reply::render_faults(&load_tokens_page(
             session,
             request,
             admin.signed_in,
@@ -166,48 +160,46 @@ pub(crate) fn issue(
         created_by: admin.actor,
         expires_on,
     })?;
-    shown(request, admin, &token, record, None)
+    show_new_token(request, admin, &token, record, None)
 }
 
-/// The page that shows a new token once. `old` is the token that it replaces.
-fn shown(
+/// `old` is the token that the new one replaces.
+fn show_new_token(
     request: &PageRequest,
     admin: &AdminContext<'_>,
     token: &Token,
     record: TokenRecord,
     old: Option<TokenRecord>,
 ) -> Result<Reply, PageError> {
-    let frame = admin.frame(request, SettingsSection::Tokens);
+    let frame = admin.build_frame(request, SettingsSection::Tokens);
     let has_addresses = request.settings.is_site_of_api;
     let site = if has_addresses {
         request.organisations_site()
     } else {
         ""
     };
-    let address = |served: &Served| format!("{site}{}/info", served.version.label.base_path());
-    let tries = request.versions.iter().rev().map(address).collect();
-    let explorer = |served: &Served| format!("{}/", paths::documentation(served.version.label));
-    let explorer = has_addresses.then(|| request.versions.newest().map(explorer));
-    Reply::page(&Shown {
+    let tries = request.versions.iter().rev();
+    let tries = tries.map(|served| format!("{site}{}/info", served.version.label.base_path()));
+    let newest = request.versions.newest().filter(|_| has_addresses);
+    Reply::render(&Shown {
         frame,
-        explorer: explorer.flatten(),
+        explorer: newest.map(|newest| format!("{}/", paths::documentation(newest.version.label))),
         token: token.reveal(),
         record,
         old,
-        tries,
+        tries: tries.collect(),
         has_addresses,
     })
 }
 
-/// Shows the form for replacing a token.
 pub(crate) fn ask_to_rotate(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
-    let token = active_token(session, request, admin)?;
-    let frame = admin.frame(request, SettingsSection::Tokens);
-    Reply::page(&Rotate {
+    let token = find_active_token(session, request, admin)?;
+    let frame = admin.build_frame(request, SettingsSection::Tokens);
+    Reply::render(&Rotate {
         frame,
         token,
         overlap: OVERLAP_DAYS.to_string(),
@@ -221,16 +213,16 @@ pub(crate) fn rotate(
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
-    let token = active_token(session, request, admin)?;
+    let token = find_active_token(session, request, admin)?;
     let mut faults = Faults::default();
     let overlap = request.form.value("overlap");
-    let days = faults.keep("overlap", overlap_days(overlap));
+    let days = faults.keep("overlap", parse_overlap_days(overlap));
     if was_just_made(session, &token.provider_ukprn, &token.name, Some(token.id))? {
         faults.add("overlap", MADE_TWICE);
     }
     let (Some(days), true) = (days, faults.is_empty()) else {
-        let frame = admin.frame(request, SettingsSection::Tokens);
-        return Reply::faults(&Rotate {
+        let frame = admin.build_frame(request, SettingsSection::Tokens);
+        return Reply::render_faults(&Rotate {
             frame,
             token,
             overlap: overlap.to_owned(),
@@ -244,7 +236,7 @@ pub(crate) fn rotate(
         overlap: Days::new(days),
     };
     let rotated = session.rotate_token(token.id, &rotation)?;
-    shown(
+    show_new_token(
         request,
         admin,
         &rotated.token,
@@ -253,20 +245,18 @@ pub(crate) fn rotate(
     )
 }
 
-/// Asks for confirmation before revoking a token.
 pub(crate) fn ask_to_revoke(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
-    let token = active_token(session, request, admin)?;
-    Reply::page(&Revoke {
-        frame: admin.frame(request, SettingsSection::Tokens),
+    let token = find_active_token(session, request, admin)?;
+    Reply::render(&Revoke {
+        frame: admin.build_frame(request, SettingsSection::Tokens),
         token,
     })
 }
 
-/// Revokes a token.
 pub(crate) fn revoke(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -276,8 +266,7 @@ pub(crate) fn revoke(
     Ok(Reply::Redirect(Target::Tokens(admin.ukprn_of_other())))
 }
 
-/// Finds the active token of the path.
-fn active_token(
+fn find_active_token(
     session: &mut Session<'_>,
     request: &PageRequest,
     admin: &AdminContext<'_>,
@@ -289,8 +278,7 @@ fn active_token(
     }
 }
 
-/// Whether another token with the name was created within the last minute, which means that the
-/// form was sent twice.
+/// Whether the same form was sent before, within a minute.
 fn was_just_made(
     session: &mut Session<'_>,
     ukprn: &str,
@@ -298,17 +286,18 @@ fn was_just_made(
     other_than: Option<i64>,
 ) -> Result<bool, StorageError> {
     let since = session.now() - TWICE_WITHIN;
-    let is_recent = |token: &TokenRecord| {
-        token.name == name && token.created_at > since && Some(token.id) != other_than
-    };
-    Ok(session
-        .list_tokens(Some(ukprn))?
+    let tokens = session.list_tokens(Some(ukprn))?;
+    // A revoked token does not count: its user may not have copied it, and tries again.
+    let mut active = tokens
         .iter()
-        .any(|token| token.status == TokenStatus::Active && is_recent(token)))
+        .filter(|token| token.status == TokenStatus::Active);
+    Ok(active.any(|token| {
+        token.name == name && token.created_at > since && Some(token.id) != other_than
+    }))
 }
 
-/// The name if it is valid. `Err` is the fault of the field.
-fn token_name(name: &str) -> Result<&str, String> {
+/// Checks a name. `Err` is the fault of the field.
+fn check_name(name: &str) -> Result<&str, String> {
     if name.is_empty() {
         return Err(
             "Enter the software that uses the token, such as your student record system".to_owned(),
@@ -325,8 +314,8 @@ fn token_name(name: &str) -> Result<&str, String> {
     }
 }
 
-/// Parses the expiry date; `None` if the field is empty. `Err` is the fault of the field.
-fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
+/// Parses the expiry date. Returns `None` if the field is empty; `Err` is the fault of the field.
+fn parse_expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -343,8 +332,8 @@ fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
     }
 }
 
-/// Parses the number of days with two valid tokens. `Err` is the fault of the field.
-fn overlap_days(text: &str) -> Result<u64, String> {
+/// Parses the number of days. `Err` is the fault of the field.
+fn parse_overlap_days(text: &str) -> Result<u64, String> {
     let days = text
         .parse()
         .ok()

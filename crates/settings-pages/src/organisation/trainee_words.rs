@@ -8,11 +8,11 @@ use domain::{
 use serde_json::Value as Json;
 use storage::records::history::FieldEntry;
 
-/// Parts of names that are written in capitals.
+/// Parts of names in capitals.
 const ABBREVIATIONS: [&str; 6] = ["trn", "itt", "urn", "ukprn", "hesa", "id"];
 
-/// The label of a field or a state: `first_names` becomes `First names`.
-pub(crate) fn label(name: &str) -> String {
+/// Formats the name of a field or a state: `first_names` becomes `First names`.
+pub(crate) fn format_label(name: &str) -> String {
     let mut label = String::new();
     for (number, part) in name.split('_').enumerate() {
         if number > 0 {
@@ -30,11 +30,14 @@ pub(crate) fn label(name: &str) -> String {
     label
 }
 
-/// A changed field as a sentence: `Last name: Ash, before Beech`.
-pub(crate) fn change_sentence(change: &FieldEntry, lists: &Lists) -> String {
-    let (subject, field) = find_field(&change.path);
-    let before = value_words(field, change.before(), lists);
-    let after = value_words(field, change.after(), lists);
+/// Describes a changed field: `Last name: Ash, before Beech`.
+pub(crate) fn describe_change(change: &FieldEntry, lists: &Lists) -> String {
+    let Subject {
+        label: subject,
+        field,
+    } = find_field(&change.path);
+    let before = describe_value(field, change.before(), lists);
+    let after = describe_value(field, change.after(), lists);
     match (before, after) {
         (None, Some(after)) => format!("{subject}: {after}"),
         (Some(before), Some(after)) => format!("{subject}: {after}, before {before}"),
@@ -43,9 +46,15 @@ pub(crate) fn change_sentence(change: &FieldEntry, lists: &Lists) -> String {
     }
 }
 
-/// The label and the field of a path. A path of a nested record is
-/// `placements.<placement_id>.urn`.
-fn find_field(path: &str) -> (String, Option<Field>) {
+/// What a change is about.
+struct Subject {
+    label: String,
+    /// `None` for a field that this release does not have.
+    field: Option<Field>,
+}
+
+fn find_field(path: &str) -> Subject {
+    // A path of a nested record is `placements.<placement_id>.urn`.
     let mut parts = path.split('.');
     let (list, name) = match (parts.next(), parts.next(), parts.next()) {
         (Some(list), Some(_), Some(name)) => (Some(list), name),
@@ -55,11 +64,16 @@ fn find_field(path: &str) -> (String, Option<Field>) {
         let field = TraineeField::ALL
             .iter()
             .find(|field| field.info().name == name);
-        return (label(name), field.map(|field| Field::from(*field)));
+        return Subject {
+            label: format_label(name),
+            field: field.map(|field| Field::from(*field)),
+        };
     };
     let nested = for_each_nested!(find_in_list(list, name));
-    let subject = format!("{}, {}", label(list), label(name));
-    (subject, nested.into_iter().flatten().next())
+    Subject {
+        label: format!("{}, {}", format_label(list), format_label(name)),
+        field: nested.into_iter().flatten().next(),
+    }
 }
 
 fn find_in_list<R: NestedRecord>(list: &str, name: &str) -> Option<Field> {
@@ -70,8 +84,8 @@ fn find_in_list<R: NestedRecord>(list: &str, name: &str) -> Option<Field> {
     field.map(|field| (*field).into())
 }
 
-/// The value of a field for people; `None` for no value. A code has its name.
-fn value_words(field: Option<Field>, value: &Json, lists: &Lists) -> Option<String> {
+/// Describes a value, with the name of a code. Returns `None` for no value.
+fn describe_value(field: Option<Field>, value: &Json, lists: &Lists) -> Option<String> {
     let texts = match value {
         Json::Null => return None,
         Json::Bool(is_true) => vec![is_true.to_string()],
@@ -79,22 +93,23 @@ fn value_words(field: Option<Field>, value: &Json, lists: &Lists) -> Option<Stri
         Json::String(text) => vec![text.clone()],
         Json::Array(values) => values
             .iter()
-            .filter_map(|value| value_words(None, value, lists))
+            .filter_map(|value| describe_value(None, value, lists))
             .collect(),
         Json::Object(codes) => codes.values().map(Json::to_string).collect(),
     };
-    Some(texts_words(field, texts, lists))
+    Some(describe_texts(field, texts, lists))
 }
 
-/// The texts of a value, separated by commas.
-fn texts_words(field: Option<Field>, texts: Vec<String>, lists: &Lists) -> String {
-    let words = texts.into_iter().map(|text| text_words(field, text, lists));
+fn describe_texts(field: Option<Field>, texts: Vec<String>, lists: &Lists) -> String {
+    let words = texts
+        .into_iter()
+        .map(|text| describe_text(field, text, lists));
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn text_words(field: Option<Field>, text: String, lists: &Lists) -> String {
+fn describe_text(field: Option<Field>, text: String, lists: &Lists) -> String {
     if field == Some(TraineeField::state.into()) {
-        return label(&text);
+        return format_label(&text);
     }
     let Some(info) = field.map(Field::info) else {
         return text;
@@ -111,14 +126,13 @@ fn text_words(field: Option<Field>, text: String, lists: &Lists) -> String {
     }
 }
 
-/// A field of a record for people.
 pub(crate) struct FieldLine {
     pub(crate) label: String,
     pub(crate) value: String,
 }
 
-/// The fields of a record with a value, in the order of the dictionary.
-pub(crate) fn field_lines<R: Record>(record: &R, lists: &Lists) -> Vec<FieldLine> {
+/// Lists the fields with a value, in the order of the dictionary.
+pub(crate) fn list_fields<R: Record>(record: &R, lists: &Lists) -> Vec<FieldLine> {
     let fields = R::Field::ALL.iter().filter_map(|field| {
         let value = record.value(*field, lists);
         let texts = match &value {
@@ -134,30 +148,33 @@ pub(crate) fn field_lines<R: Record>(record: &R, lists: &Lists) -> Vec<FieldLine
             | Value::Document(_) => vec![value.to_plain_text()?.into_owned()],
         };
         Some(FieldLine {
-            label: label(field.info().name),
-            value: texts_words(Some((*field).into()), texts, lists),
+            label: format_label(field.info().name),
+            value: describe_texts(Some((*field).into()), texts, lists),
         })
     });
     fields.collect()
 }
 
-/// The nested records of a trainee, with the label of their list.
-pub(crate) fn nested_lines(trainee: &Trainee, lists: &Lists) -> Vec<(String, Vec<FieldLine>)> {
-    for_each_nested!(lines_of_kind(trainee, lists))
+/// A nested record, with the label of its list.
+pub(crate) struct NestedLines {
+    pub(crate) title: String,
+    pub(crate) fields: Vec<FieldLine>,
+}
+
+pub(crate) fn list_nested_records(trainee: &Trainee, lists: &Lists) -> Vec<NestedLines> {
+    for_each_nested!(list_records_of_kind(trainee, lists))
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn lines_of_kind<R: NestedRecord>(
-    trainee: &Trainee,
-    lists: &Lists,
-) -> Vec<(String, Vec<FieldLine>)> {
+fn list_records_of_kind<R: NestedRecord>(trainee: &Trainee, lists: &Lists) -> Vec<NestedLines> {
     let records = R::records(trainee).iter();
-    let title = label(R::NAME);
-    records
-        .map(|record| (title.clone(), field_lines(record, lists)))
-        .collect()
+    let lines = records.map(|record| NestedLines {
+        title: format_label(R::NAME),
+        fields: list_fields(record, lists),
+    });
+    lines.collect()
 }
 
 #[cfg(test)]
@@ -175,14 +192,14 @@ mod tests {
             ("itt_start_date", "ITT start date"),
             ("trn_received", "TRN received"),
         ] {
-            assert_eq!(label(name), expected);
+            assert_eq!(format_label(name), expected);
         }
     }
 
     #[test]
     fn value_has_name_of_code_state_and_boolean() {
         let lists = Lists::embedded();
-        let words = |path: &str, value: Json| value_words(find_field(path).1, &value, lists);
+        let words = |path: &str, value: Json| describe_value(find_field(path).field, &value, lists);
         assert_eq!(words("sex", json!("10")).unwrap(), "Female (10)");
         assert_eq!(
             words("state", json!("trn_received")).unwrap(),
@@ -191,6 +208,6 @@ mod tests {
         assert_eq!(words("applying_for_bursary", json!(true)).unwrap(), "yes");
         assert_eq!(words("last_name", json!("Ash")).unwrap(), "Ash");
         assert_eq!(words("last_name", Json::Null), None);
-        assert_eq!(find_field("placements.p1.urn").0, "Placements, URN");
+        assert_eq!(find_field("placements.p1.urn").label, "Placements, URN");
     }
 }

@@ -25,22 +25,21 @@ use trainee_file::add_apostrophe;
 
 use crate::organisation::overview::Names;
 use crate::organisation::trainee_words::{
-    FieldLine, change_sentence, field_lines, label, nested_lines,
+    FieldLine, NestedLines, describe_change, format_label, list_fields, list_nested_records,
 };
 use crate::request::context::UploaderContext;
 use crate::request::form::{Faults, Form};
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
 
-/// The most trainees on a page, or found by a search.
+/// The trainees on a page, or found by a search.
 const PAGE: i64 = 50;
-/// The number of trainees read at a time for a file.
+/// Read at a time for a file.
 const FILE_PAGE: i64 = 500;
 /// The most shown entries of the history of a trainee.
 const MAX_ENTRIES: i64 = 200;
-/// The name of the file.
 const FILE: &str = "trainees.csv";
-/// The columns of the file, which are fields of a trainee.
+/// The columns of the file.
 const COLUMNS: [TraineeField; 8] = [
     TraineeField::provider_trainee_id,
     TraineeField::trainee_id,
@@ -64,25 +63,22 @@ struct Trainees<'a> {
     list: List,
 }
 
-/// An option of a filter.
 struct Choice {
     value: String,
     words: String,
     is_chosen: bool,
 }
 
-/// The trainees on the page.
 struct List {
     title: String,
     lines: Vec<TraineeLine>,
-    /// The query with the filters of the list; `None` for a search.
+    /// `None` for a search.
     query: Option<String>,
     previous: Option<String>,
     next: Option<String>,
     is_cut: bool,
 }
 
-/// A trainee in a list.
 struct TraineeLine {
     trainee_id: String,
     own_key: String,
@@ -99,14 +95,13 @@ struct TraineePage {
     frame: Frame,
     line: TraineeLine,
     fields: Vec<FieldLine>,
-    nested: Vec<(String, Vec<FieldLine>)>,
-    /// The changes, newest first.
+    nested: Vec<NestedLines>,
+    /// Newest first.
     changes: Vec<ChangeLine>,
-    /// The number of older changes that are not shown.
+    /// The number of older changes.
     left_out: i64,
 }
 
-/// A change of a trainee.
 struct ChangeLine {
     time: String,
     by: String,
@@ -125,20 +120,19 @@ pub(crate) fn list(
     let mut own = open(session, user)?;
     let standing = own.standing()?;
     let page = own.list_trainees(&listing, &standing, &ListTotals::default())?;
-    let query = |number: i64| query_of_page(&request.query, number);
     let is_last = listing.offset() + PAGE >= page.total;
     let list = List {
         title: match page.total {
             1 => "1 trainee".to_owned(),
             total => format!("{total} trainees"),
         },
-        lines: lines(&page.trainees, request.state.lists, today)?,
-        query: Some(query(1)),
-        previous: (listing.page > 1).then(|| query(listing.page - 1)),
-        next: (!is_last).then(|| query(listing.page + 1)),
+        lines: read_lines(&page.trainees, request.state.lists, today)?,
+        query: Some(build_query(&request.query, 1)),
+        previous: (listing.page > 1).then(|| build_query(&request.query, listing.page - 1)),
+        next: (!is_last).then(|| build_query(&request.query, listing.page + 1)),
         is_cut: false,
     };
-    Reply::page(&page_of(request, user, today, &listing, list))
+    Reply::render(&build_page(request, user, today, &listing, list))
 }
 
 /// Finds trainees by key, name or TRN.
@@ -159,18 +153,18 @@ pub(crate) fn search(
     found.truncate(most);
     let list = List {
         title: "Search results".to_owned(),
-        lines: lines(&found, request.state.lists, today)?,
+        lines: read_lines(&found, request.state.lists, today)?,
         query: None,
         previous: None,
         next: None,
         is_cut,
     };
-    let mut page = page_of(request, user, today, &listing, list);
+    let mut page = build_page(request, user, today, &listing, list);
     if text.is_empty() {
         page.faults.add("text", "Enter a key, a name or a TRN");
-        return Reply::faults(&page);
+        return Reply::render_faults(&page);
     }
-    Reply::page(&page)
+    Reply::render(&page)
 }
 
 /// Returns the whole list as a CSV file.
@@ -194,8 +188,8 @@ pub(crate) fn download(
         let page = own.list_trainees(&listing, &standing, &totals)?;
         for document in &page.trainees {
             let trainee = document.read(Nested::Without)?;
-            let cells =
-                COLUMNS.map(|field| add_apostrophe(cell(&trainee, field, request.state.lists)));
+            let cells = COLUMNS
+                .map(|field| add_apostrophe(format_cell(&trainee, field, request.state.lists)));
             write_row(&mut file, cells)?;
         }
         if page.next.is_none() {
@@ -219,7 +213,7 @@ fn write_row(
     written.map_err(|error| PageError::File(error.into()))
 }
 
-/// Shows a trainee, and records the view.
+/// Shows a trainee, and records the view in the activity log.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -228,16 +222,17 @@ pub(crate) fn show(
     let organisation = user.signed_in.organisation.as_ref();
     let ukprn = &organisation.ok_or(PageError::NotFound)?.ukprn;
     let trainee_id = request.form.value("trainee_id");
+    // The identifier is in the form: addresses appear in logs of proxies and browsers.
     let viewed = session.view_trainee(user.uploader, request.origin(), trainee_id, MAX_ENTRIES)?;
     let history = viewed.ok_or(PageError::NotFound)?;
     let names = Names::load(session, ukprn, user.signed_in)?;
     let today = session.now().date_naive();
     let trainee = history.record();
-    Reply::page(&TraineePage {
+    Reply::render(&TraineePage {
         frame: Frame::new(request, user.signed_in, SettingsSection::Trainees),
         line: TraineeLine::new(trainee, request.state.lists, today),
-        fields: field_lines(trainee, request.state.lists),
-        nested: nested_lines(trainee, request.state.lists),
+        fields: list_fields(trainee, request.state.lists),
+        nested: list_nested_records(trainee, request.state.lists),
         left_out: history.left_out,
         changes: history
             .entries
@@ -258,7 +253,7 @@ fn open<'a>(
     Ok(own.ok_or(Refusal::UnknownProvider)?)
 }
 
-/// The list that the query asks for. An invalid filter counts as not sent.
+/// Reads the filters of a query. An invalid filter counts as not sent.
 fn read_listing(query: &Form, today: NaiveDate) -> Result<Listing, PageError> {
     let cycle = query.value("cycle").parse().ok();
     Ok(Listing {
@@ -285,8 +280,7 @@ fn read_listing(query: &Form, today: NaiveDate) -> Result<Listing, PageError> {
     })
 }
 
-/// The query of a page of the list.
-fn query_of_page(query: &Form, number: i64) -> String {
+fn build_query(query: &Form, number: i64) -> String {
     let mut next = Serializer::new(String::new());
     for name in ["cycle", "status", "has_trn"] {
         next.append_pair(name, query.value(name));
@@ -294,8 +288,7 @@ fn query_of_page(query: &Form, number: i64) -> String {
     next.append_pair("page", &number.to_string()).finish()
 }
 
-/// The page with a list.
-fn page_of<'a>(
+fn build_page<'a>(
     request: &'a PageRequest,
     user: &UploaderContext<'_>,
     today: NaiveDate,
@@ -309,7 +302,7 @@ fn page_of<'a>(
     });
     let statuses = Status::ALL.iter().map(|status| Choice {
         value: status.name().to_owned(),
-        words: label(status.name()),
+        words: format_label(status.name()),
         is_chosen: listing.status == Some(*status),
     });
     Trainees {
@@ -323,8 +316,7 @@ fn page_of<'a>(
     }
 }
 
-/// Reads trainees for a list.
-fn lines(
+fn read_lines(
     documents: &[TraineeDocument],
     lists: &Lists,
     today: NaiveDate,
@@ -336,8 +328,8 @@ fn lines(
     lines.collect()
 }
 
-/// The text of a field; empty without a value.
-fn cell(trainee: &dyn Stored<Trainee>, field: TraineeField, lists: &Lists) -> String {
+/// Formats a field; an empty text for no value.
+fn format_cell(trainee: &dyn Stored<Trainee>, field: TraineeField, lists: &Lists) -> String {
     let value = Trainee::shown(trainee, field, lists);
     value.to_plain_text().unwrap_or_default().into_owned()
 }
@@ -345,20 +337,20 @@ fn cell(trainee: &dyn Stored<Trainee>, field: TraineeField, lists: &Lists) -> St
 impl TraineeLine {
     fn new(trainee: &dyn Stored<Trainee>, lists: &Lists, today: NaiveDate) -> Self {
         let [first_names, last_name] = [TraineeField::first_names, TraineeField::last_name]
-            .map(|field| cell(trainee, field, lists));
+            .map(|field| format_cell(trainee, field, lists));
         let name = format!("{first_names} {last_name}");
         let cycle = academic_year::training_year(start_date(trainee), today);
         let changed_at = trainee.get::<Timestamp>(TraineeField::updated_at);
         Self {
-            trainee_id: cell(trainee, TraineeField::trainee_id, lists),
-            own_key: cell(trainee, TraineeField::provider_trainee_id, lists),
+            trainee_id: format_cell(trainee, TraineeField::trainee_id, lists),
+            own_key: format_cell(trainee, TraineeField::provider_trainee_id, lists),
             name: match name.trim() {
                 "" => "No name".to_owned(),
                 name => name.to_owned(),
             },
             cycle: academic_year::label(cycle),
-            state: label(&cell(trainee, TraineeField::state, lists)),
-            trn: cell(trainee, TraineeField::trn, lists),
+            state: format_label(&format_cell(trainee, TraineeField::state, lists)),
+            trn: format_cell(trainee, TraineeField::trn, lists),
             changed_at: changed_at.map(time_with_year).unwrap_or_default(),
         }
     }
@@ -368,27 +360,29 @@ impl ChangeLine {
     fn new(entry: &Entry, names: &Names, lists: &Lists) -> Self {
         let by = match (&entry.token, &entry.by) {
             (Some((id, name)), _) => format!("token {id} ({name})"),
-            (None, Some(by)) => names.shown(by),
+            (None, Some(by)) => names.convert(by),
             (None, None) => "the service".to_owned(),
         };
         let fields = entry.fields.iter();
         let sentences = fields
+            // Every change changes a time; people see it above the sentences.
             .filter(|field| !field.path.ends_with("_at"))
-            .map(|field| change_sentence(field, lists));
+            .map(|field| describe_change(field, lists));
         Self {
             time: time_with_year(entry.changed_at),
             by,
-            operation: operation_words(&entry.operation),
+            operation: describe_operation(&entry.operation),
             sentences: sentences.collect(),
         }
     }
 }
 
-/// An operation for people: `Registers a trainee`. An operation outside the API has its name.
-fn operation_words(operation: &str) -> String {
+/// Describes an operation: `Registers a trainee`.
+fn describe_operation(operation: &str) -> String {
     let mut endpoints = Endpoint::ALL.iter();
     match endpoints.find(|endpoint| endpoint.name() == operation) {
         Some(endpoint) => endpoint.meaning().trim_end_matches('.').to_owned(),
-        None => label(operation),
+        // An operation outside the API, such as an import.
+        None => format_label(operation),
     }
 }

@@ -11,40 +11,33 @@ use crate::request::page_request::PageRequest;
 use crate::signing_in::openid;
 use crate::state::Audience;
 
-/// A route: method, path and handler.
 #[derive(Debug)]
 pub struct Route {
-    /// The method, `GET` or `POST`. `GET` routes change nothing, except the callback of the OpenID
-    /// Connect issuer, which signs the user in ([`crate::signing_in::openid`]).
+    /// `GET` routes change nothing, except the callback of the OpenID Connect issuer, which signs
+    /// the user in ([`crate::signing_in::openid`]).
     pub method: Method,
-    /// The pattern of the path below `/settings`.
+    /// The pattern below `/settings`.
     pub path: &'static str,
     pub(crate) handler: Handler,
-    /// The largest form, in bytes.
+    /// In bytes.
     pub(crate) max_form_bytes: usize,
-    /// The largest file of the form, in bytes; 0 for a form without a file.
+    /// In bytes; 0 for a form without a file.
     pub(crate) max_file_bytes: usize,
 }
 
 /// The users that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// All visitors.
     Public,
-    /// All signed-in users.
     SignedIn,
-    /// The users of an organisation.
     Organisation,
-    /// The admins of an organisation.
     Admin,
-    /// The admins and editors of an organisation.
+    /// Admins and editors of an organisation.
     Uploader,
-    /// The operators of the service.
     Operator,
 }
 
 impl Access {
-    /// Whether a listener with this audience has the route.
     pub(crate) fn is_for(self, audience: Audience) -> bool {
         match self {
             Self::Public | Self::SignedIn => true,
@@ -54,7 +47,7 @@ impl Access {
     }
 }
 
-/// The handler of a route. Runs in a job of the store, which is a write for `POST`.
+/// Runs in a job of the store, which is a write for `POST`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Handler {
     Public(fn(&mut Session<'_>, &PageRequest) -> Result<Reply, PageError>),
@@ -67,8 +60,7 @@ pub(crate) enum Handler {
     Admin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
     Uploader(fn(&mut Session<'_>, &PageRequest, &UploaderContext<'_>) -> Result<Reply, PageError>),
     Operator(fn(&mut Session<'_>, &PageRequest, &OperatorContext<'_>) -> Result<Reply, PageError>),
-    /// Like [`Handler::Organisation`] and [`Handler::Admin`], but for an operator and the
-    /// organisation in the path.
+    /// For an operator and the organisation in the path, like the next variant.
     OperatorOrganisation(
         fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>,
     ),
@@ -77,8 +69,8 @@ pub(crate) enum Handler {
     ),
 }
 
-/// The context of changes to the settings of an organisation, by its admin or by an operator. The
-/// actor is limited to the organisation.
+/// An admin of an organisation, or an operator who changes it. The actor is limited to the
+/// organisation.
 pub(crate) struct AdminContext<'a> {
     pub(crate) signed_in: &'a SignedIn,
     pub(crate) organisation: &'a Provider,
@@ -86,13 +78,11 @@ pub(crate) struct AdminContext<'a> {
 }
 
 impl AdminContext<'_> {
-    /// The frame of a page of the organisation.
-    pub(crate) fn frame(&self, request: &PageRequest, place: SettingsSection) -> Frame {
+    pub(crate) fn build_frame(&self, request: &PageRequest, place: SettingsSection) -> Frame {
         Frame::with_organisation(request, self.signed_in, self.organisation, place)
     }
 
-    /// The UKPRN of the organisation if the user is an operator; `None` for an admin of the
-    /// organisation.
+    /// Returns the UKPRN if the user is an operator, and `None` for an admin of the organisation.
     pub(crate) fn ukprn_of_other(&self) -> Option<String> {
         self.signed_in
             .organisation
@@ -101,21 +91,18 @@ impl AdminContext<'_> {
     }
 }
 
-/// The context of an admin or an editor who uploads trainees.
 pub(crate) struct UploaderContext<'a> {
     pub(crate) signed_in: &'a SignedIn,
     pub(crate) organisation: &'a Provider,
     pub(crate) uploader: Uploader,
 }
 
-/// The context of an operator, with access to all organisations.
 pub(crate) struct OperatorContext<'a> {
     pub(crate) signed_in: &'a SignedIn,
     pub(crate) actor: Actor<'a>,
 }
 
 impl Route {
-    /// The users that may use the handler.
     #[must_use]
     pub fn access(&self) -> Access {
         match self.handler {
@@ -130,14 +117,12 @@ impl Route {
         }
     }
 
-    /// Whether the handler reads a form.
     pub(crate) fn has_form(&self) -> bool {
         self.method == Method::Post
     }
 
-    /// Whether the route accepts the HTTP method. The callback of the issuer does not accept `HEAD`,
-    /// which must not sign a user in.
     pub(crate) fn takes(&self, method: &HttpMethod) -> bool {
+        // The callback of the issuer signs a user in, which `HEAD` must not do.
         method != HttpMethod::HEAD || self.path != openid::CALLBACK
     }
 }

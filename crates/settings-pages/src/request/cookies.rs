@@ -12,17 +12,15 @@ use ring::hmac;
 use storage::accounts::users::{Secret, SecretDigest};
 use storage::error::StorageError;
 
-/// The attributes that the prefix `__Host-` requires, `HttpOnly` (no access from scripts) and
-/// `SameSite=Lax` (not sent with forms of other sites). Browsers accept such a cookie only from a
-/// secure origin, including addresses of the local machine, and send it to all paths of this host.
+/// `__Host-` requires the first two attributes. Browsers accept such a cookie only from a secure
+/// origin, including addresses of the local machine, and send it to all paths of this host.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
-/// The lifetime of an attempt to sign in, in seconds, including the choice of an organisation.
+/// Includes the choice of an organisation.
 const SIGN_IN_SECONDS: u32 = 1_200;
-/// The number of characters of a secret.
 const SECRET_CHARS: usize = 43;
-/// The context that is authenticated for form tokens.
+/// Authenticated for form tokens.
 const FORM: &[u8] = b"form of the settings";
-/// The context that is authenticated with the secret of a link.
+/// Authenticated with the secret of a link.
 const SESSION: &[u8] = b"session of the link ";
 
 /// The purpose of a cookie.
@@ -39,8 +37,8 @@ pub(crate) enum CookieName {
 }
 
 impl CookieName {
-    /// The name in headers. Browsers enforce attributes for the prefixes.
     const fn text(self) -> &'static str {
+        // Browsers enforce the attributes for this prefix.
         match self {
             Self::Session => "__Host-register-session",
             Self::Browser => "__Host-register-browser",
@@ -49,8 +47,9 @@ impl CookieName {
         }
     }
 
-    /// The `Set-Cookie` header. Cookies end with the browser session unless they expire earlier.
+    /// Writes the `Set-Cookie` header.
     pub(crate) fn set(self, text: &str) -> Result<HeaderValue, InvalidHeaderValue> {
+        // Without an expiry, a cookie ends with the browser session.
         let expiry = match self {
             Self::Session | Self::Browser => String::new(),
             Self::SignIn | Self::Wanted => format!("; Max-Age={SIGN_IN_SECONDS}"),
@@ -58,14 +57,13 @@ impl CookieName {
         HeaderValue::from_str(&format!("{}={text}{expiry}; {ATTRIBUTES}", self.text()))
     }
 
-    /// The header that removes the cookie.
+    /// Writes the header that removes the cookie.
     pub(crate) fn remove(self) -> Result<HeaderValue, InvalidHeaderValue> {
         HeaderValue::from_str(&format!("{}=; Max-Age=0; {ATTRIBUTES}", self.text()))
     }
 }
 
-/// The value of a request's cookie; `None` if there is none.
-pub(crate) fn cookie_text(request: &HttpRequest, name: CookieName) -> Option<String> {
+pub(crate) fn find_cookie(request: &HttpRequest, name: CookieName) -> Option<String> {
     let lines = request
         .headers()
         .get_all(COOKIE)
@@ -77,15 +75,14 @@ pub(crate) fn cookie_text(request: &HttpRequest, name: CookieName) -> Option<Str
     Some(text.to_owned())
 }
 
-/// The secret in a cookie.
 pub(crate) struct SecretCookie {
     text: String,
 }
 
 impl SecretCookie {
-    /// The cookie of a request, or `None` if it is missing or malformed.
+    /// Returns `None` if the cookie is missing or malformed.
     pub(crate) fn from_request(request: &HttpRequest, name: CookieName) -> Option<Self> {
-        let text = cookie_text(request, name)?;
+        let text = find_cookie(request, name)?;
         let is_secret =
             text.len() == SECRET_CHARS && BASE64URL_NOPAD.decode(text.as_bytes()).is_ok();
         is_secret.then_some(Self { text })
@@ -98,35 +95,32 @@ impl SecretCookie {
         })
     }
 
-    /// The text of the cookie.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The digest of the secret; the database finds the session by it.
     pub(crate) fn digest(&self) -> SecretDigest {
         SecretDigest::from_text(&self.text)
     }
 
-    /// The token for the forms of this cookie.
-    pub(crate) fn form_token(&self) -> String {
-        BASE64URL_NOPAD.encode(hmac::sign(&self.key(), FORM).as_ref())
+    pub(crate) fn sign_form_token(&self) -> String {
+        BASE64URL_NOPAD.encode(hmac::sign(&self.to_key(), FORM).as_ref())
     }
 
-    /// Whether a form token belongs to this cookie. The comparison takes constant time, so that the
-    /// token cannot be guessed byte by byte.
+    /// Whether a form token belongs to this cookie.
     pub(crate) fn has_made(&self, form_token: &str) -> bool {
         let token = BASE64URL_NOPAD
             .decode(form_token.as_bytes())
             .unwrap_or_default();
-        hmac::verify(&self.key(), FORM, &token).is_ok()
+        // Takes constant time, so that the token cannot be guessed byte by byte.
+        hmac::verify(&self.to_key(), FORM, &token).is_ok()
     }
 
-    /// The secret of the session that this browser begins with a link. It is derived from the
-    /// cookie and the secret of the link. So pressing the button twice gives the same session, and
-    /// the result is as hard to guess as both secrets together.
-    pub(crate) fn session_of(&self, link: &str) -> Secret {
-        let mut context = hmac::Context::with_key(&self.key());
+    /// Derives the secret of the session that this browser begins with a link.
+    pub(crate) fn derive_session(&self, link: &str) -> Secret {
+        // Pressing the button twice gives the same session, and the result is as hard to guess as both
+        // secrets together.
+        let mut context = hmac::Context::with_key(&self.to_key());
         context.update(SESSION);
         context.update(link.as_bytes());
         let mut bytes = [0; 32];
@@ -134,8 +128,7 @@ impl SecretCookie {
         Secret::from_bytes(&bytes)
     }
 
-    /// The key for authenticating texts with the secret of the cookie.
-    fn key(&self) -> hmac::Key {
+    fn to_key(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, self.text.as_bytes())
     }
 }

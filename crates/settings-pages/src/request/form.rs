@@ -5,47 +5,43 @@ use std::collections::BTreeMap;
 
 use domain::values::text::is_absent;
 
-/// The name of the field with the form token.
+/// The field with the form token.
 pub(crate) const TOKEN: &str = "form_token";
 
-/// The values of a form.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Form {
     fields: BTreeMap<String, String>,
 }
 
-/// The faults of a form with the names of their fields, in the order of the form.
+/// Faults with the names of their fields, in the order of the form.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<(Cow<'static, str>, String)>);
 
 impl Form {
-    /// Reads a form in URL encoding.
     pub(crate) fn read(encoded: &[u8]) -> Self {
         Self {
             fields: form_urlencoded::parse(encoded).into_owned().collect(),
         }
     }
 
-    /// A form with these fields.
     pub(crate) fn from_fields(fields: BTreeMap<String, String>) -> Self {
         Self { fields }
     }
 
-    /// The value of a field without surrounding white space, or an empty string if it has no
-    /// visible character.
+    /// Returns a value without surrounding white space, or an empty string without a visible
+    /// character.
     pub(crate) fn value(&self, name: &str) -> &str {
-        let text = self.untrimmed(name).trim();
+        let text = self.raw_value(name).trim();
         if is_absent(text) { "" } else { text }
     }
 
-    /// The unchanged value of a field. Line numbers of pasted files are counted from its start.
-    pub(crate) fn untrimmed(&self, name: &str) -> &str {
+    /// Returns the unchanged value: line numbers of pasted files are counted from its start.
+    pub(crate) fn raw_value(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", String::as_str)
     }
 }
 
 impl Faults {
-    /// Adds a fault.
     pub(crate) fn add(&mut self, field: impl Into<Cow<'static, str>>, words: impl Into<String>) {
         self.0.push((field.into(), words.into()));
     }
@@ -59,12 +55,10 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// All faults.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(Cow<'static, str>, String)> {
         self.0.iter()
     }
 
-    /// The fault of a field.
     pub(crate) fn message(&self, field: &str) -> Option<&str> {
         self.iter()
             .find(|(name, _)| *name == field)

@@ -24,19 +24,18 @@ use storage::error::{DatabaseError, JobError, Refusal, StorageError};
 use storage::session::Provider;
 
 use crate::request::cookies::CookieName;
+use crate::request::error_texts::{self, ErrorText};
 use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
 
-/// The header that makes a browser open another page at once, like a link on the page (HTML,
-/// section 7.11).
+/// Makes a browser open another page at once, like a link on the page (HTML, section 7.11).
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
-/// The time until a browser requests a page about running work again, in seconds.
+/// Until a browser requests a page about running work again.
 const REFRESH_SECONDS: &str = "2";
-/// The media type of comma-separated values.
 const CSV: &str = "text/csv; charset=utf-8";
 
-/// The section of a page, for the navigation.
+/// A section of the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SettingsSection {
     Overview,
@@ -56,34 +55,27 @@ pub(crate) enum SettingsSection {
     Elsewhere,
 }
 
-/// The frame around every page.
 pub(crate) struct Frame {
     pub(crate) place: SettingsSection,
     pub(crate) environment: Environment,
-    /// Whether the same listener serves the documentation of the API.
+    /// Whether the listener serves the documentation of the API.
     pub(crate) has_documents: bool,
-    /// The signed-in user.
     pub(crate) user: Option<FrameUser>,
-    /// The organisation of the page, for an operator.
+    /// The organisation, for an operator.
     pub(crate) about: Option<Provider>,
-    /// The token of each form.
     pub(crate) form_token: String,
 }
 
-/// A signed-in user.
 pub(crate) struct FrameUser {
     pub(crate) email: String,
     pub(crate) role: &'static str,
-    /// The name of the organisation, or `None` for an operator.
+    /// `None` for an operator.
     pub(crate) organisation: Option<String>,
-    /// Whether the user may change settings.
     pub(crate) is_admin: bool,
-    /// Whether the user may upload trainees.
     pub(crate) is_uploader: bool,
 }
 
 impl Frame {
-    /// The frame of a page for a signed-in user.
     pub(crate) fn new(request: &PageRequest, signed_in: &SignedIn, place: SettingsSection) -> Self {
         let user = FrameUser {
             email: signed_in.email.clone(),
@@ -100,11 +92,10 @@ impl Frame {
             place,
             user: Some(user),
             form_token,
-            ..Self::public(request.around())
+            ..Self::from_surroundings(request.around())
         }
     }
 
-    /// The frame of a page of an organisation, for its user or for an operator.
     pub(crate) fn with_organisation(
         request: &PageRequest,
         signed_in: &SignedIn,
@@ -121,16 +112,14 @@ impl Frame {
         }
     }
 
-    /// The frame of a page with a sign-in form.
-    pub(crate) fn sign_in(request: &PageRequest) -> Self {
+    pub(crate) fn with_sign_in_form(request: &PageRequest) -> Self {
         Self {
             form_token: request.form_token.clone(),
-            ..Self::public(request.around())
+            ..Self::from_surroundings(request.around())
         }
     }
 
-    /// The frame of a public page.
-    pub(crate) fn public(around: Surroundings) -> Self {
+    pub(crate) fn from_surroundings(around: Surroundings) -> Self {
         Self {
             place: SettingsSection::Elsewhere,
             environment: around.environment,
@@ -141,15 +130,13 @@ impl Frame {
         }
     }
 
-    /// Whether the page shows forms that change the organisation.
+    /// Whether the user may change settings.
     pub(crate) fn is_admin(&self) -> bool {
         self.about.is_some() || self.user.as_ref().is_some_and(|user| user.is_admin)
     }
 
-    /// The base path of the pages of the organisation: its own for a user, or below
-    /// `/settings/organisations` for an operator.
     pub(crate) fn base(&self) -> String {
-        base(
+        format_base(
             self.about
                 .as_ref()
                 .map(|organisation| organisation.ukprn.as_str()),
@@ -168,8 +155,8 @@ impl Frame {
     }
 }
 
-/// The target of a redirection. Targets are pages of this site and never come from a request. A
-/// UKPRN belongs to a stored organisation and is used for operators only.
+/// A page of this site; never comes from a request. A UKPRN belongs to a stored organisation and is
+/// used for operators only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     Overview,
@@ -185,50 +172,44 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// The path of the target.
-    fn address(self) -> String {
-        let below = |ukprn: Option<String>, page: &str| format!("{}{page}", base(ukprn.as_deref()));
+    fn into_path(self) -> String {
         match self {
-            Self::Overview => below(None, ""),
-            Self::Organisation(ukprn) => below(ukprn, ""),
-            Self::Tokens(ukprn) => below(ukprn, "/tokens"),
-            Self::People(ukprn) => below(ukprn, "/people"),
-            Self::Requests => below(None, "/requests"),
-            Self::Sessions => below(None, "/sessions"),
-            Self::SignIn => below(None, "/sign-in"),
-            Self::SignedOut => below(None, "/signed-out"),
-            Self::Uploads => below(None, "/upload"),
-            Self::Upload(id) => below(None, &format!("/upload/{id}")),
+            Self::Overview => format_base(None),
+            Self::Organisation(ukprn) => format_base(ukprn.as_deref()),
+            Self::Tokens(ukprn) => format!("{}/tokens", format_base(ukprn.as_deref())),
+            Self::People(ukprn) => format!("{}/people", format_base(ukprn.as_deref())),
+            Self::Requests => format!("{}/requests", paths::SETTINGS),
+            Self::Sessions => format!("{}/sessions", paths::SETTINGS),
+            Self::SignIn => format!("{}/sign-in", paths::SETTINGS),
+            Self::SignedOut => format!("{}/signed-out", paths::SETTINGS),
+            Self::Uploads => format!("{}/upload", paths::SETTINGS),
+            Self::Upload(id) => format!("{}/upload/{id}", paths::SETTINGS),
         }
     }
 }
 
-/// The base path of the pages of the user's own organisation, or of the organisation with the UKPRN
-/// for an operator.
-fn base(ukprn: Option<&str>) -> String {
+fn format_base(ukprn: Option<&str>) -> String {
     match ukprn {
+        // Only operators see the pages of another organisation.
         Some(ukprn) => format!("{}/organisations/{ukprn}", paths::SETTINGS),
         None => paths::SETTINGS.to_owned(),
     }
 }
 
-/// Work that follows the job of a handler. Its result is the reply.
+/// Work that follows the job of a handler, and returns the reply.
 pub(crate) type FollowUp =
     Box<dyn FnOnce(Arc<PageRequest>) -> LocalBoxFuture<'static, Result<Reply, PageError>> + Send>;
 /// A CSV file that is made while it is downloaded.
 pub(crate) type CsvStream = Pin<Box<dyn Stream<Item = Result<Bytes, PageError>> + Send>>;
 
-/// The reply of a handler.
 pub(crate) enum Reply {
-    /// A page.
     Page(StatusCode, String),
-    /// A page with a sign-in form, and the browser cookie if the browser does not have one yet.
+    /// With the browser cookie if the browser does not have one yet.
     SignInPage(String, Option<HeaderValue>),
-    /// A CSV file to download, with its name.
+    /// A file to download, with its name.
     Csv(&'static str, String),
-    /// A redirection.
     Redirect(Target),
-    /// A page that leads to the issuer, and the cookie of the attempt.
+    /// A page that leads to the issuer, and sets the cookie of the attempt.
     ToIssuer {
         html: String,
         address: String,
@@ -238,41 +219,36 @@ pub(crate) enum Reply {
     SignedIn(Secret),
     /// A redirection that ends the session.
     SignedOut,
-    /// A CSV file that is made while it is downloaded, with its name.
+    /// Like `Csv`, but made while it is downloaded.
     CsvStream(&'static str, CsvStream),
-    /// The result of work that follows the job of the handler.
     After(FollowUp),
     /// A page about running work, which is shown again every few seconds.
     Working(String),
 }
 
 impl Reply {
-    /// The result of work that follows the job of the handler.
-    pub(crate) fn after<F>(work: impl FnOnce(Arc<PageRequest>) -> F + Send + 'static) -> Self
+    pub(crate) fn from_work<F>(work: impl FnOnce(Arc<PageRequest>) -> F + Send + 'static) -> Self
     where
         F: Future<Output = Result<Self, PageError>> + 'static,
     {
         Self::After(Box::new(move |request| Box::pin(work(request))))
     }
 
-    /// A page with status 200.
-    pub(crate) fn page(template: &impl Template) -> Result<Self, PageError> {
+    pub(crate) fn render(template: &impl Template) -> Result<Self, PageError> {
         Ok(Self::Page(
             StatusCode::OK,
             template.render().map_err(PageError::Template)?,
         ))
     }
 
-    /// A form with faults.
-    pub(crate) fn faults(template: &impl Template) -> Result<Self, PageError> {
+    pub(crate) fn render_faults(template: &impl Template) -> Result<Self, PageError> {
         Ok(Self::Page(
             StatusCode::UNPROCESSABLE_ENTITY,
             template.render().map_err(PageError::Template)?,
         ))
     }
 
-    /// A page with a sign-in form.
-    pub(crate) fn sign_in_page(
+    pub(crate) fn render_sign_in(
         template: &impl Template,
         request: &PageRequest,
     ) -> Result<Self, PageError> {
@@ -286,8 +262,8 @@ impl Reply {
         ))
     }
 
-    /// The HTTP response, with its cookies. Fails for replies that need work before.
-    pub(crate) fn response(self) -> Result<HttpResponse, PageError> {
+    /// Creates the HTTP response, with its cookies. Fails for [`Reply::After`].
+    pub(crate) fn into_response(self) -> Result<HttpResponse, PageError> {
         match self {
             Self::SignInPage(html, cookie) => {
                 let mut response = page(StatusCode::OK, Keep::Never, html);
@@ -303,8 +279,8 @@ impl Reply {
                 headers.insert(REFRESH, HeaderValue::from_static(REFRESH_SECONDS));
                 Ok(response)
             }
-            Self::Csv(name, text) => Ok(attachment(name).body(text)),
-            Self::CsvStream(name, stream) => Ok(attachment(name).streaming(stream)),
+            Self::Csv(name, text) => Ok(begin_csv(name).body(text)),
+            Self::CsvStream(name, stream) => Ok(begin_csv(name).streaming(stream)),
             Self::Redirect(target) => Ok(redirect(target, None)),
             Self::ToIssuer {
                 html,
@@ -329,14 +305,13 @@ impl Reply {
                 Target::SignedOut,
                 Some(CookieName::Session.remove()?),
             )),
-            // The result of the work has replaced this reply.
+            // The result of the work has replaced this reply before.
             Self::After(_) => Err(PageError::NotFound),
         }
     }
 }
 
-/// The head of a CSV file to download.
-fn attachment(name: &str) -> HttpResponseBuilder {
+fn begin_csv(name: &str) -> HttpResponseBuilder {
     let mut response = HttpResponse::Ok();
     response.insert_header((CONTENT_TYPE, CSV));
     response.insert_header((
@@ -349,10 +324,9 @@ fn attachment(name: &str) -> HttpResponseBuilder {
     response
 }
 
-/// A redirection to a page of this site, with an optional cookie.
 fn redirect(target: Target, cookie: Option<HeaderValue>) -> HttpResponse {
     let mut response = HttpResponse::SeeOther();
-    response.insert_header((LOCATION, target.address()));
+    response.insert_header((LOCATION, target.into_path()));
     response.insert_header((CACHE_CONTROL, "no-store"));
     response.insert_header((REFERRER_POLICY, "no-referrer"));
     if let Some(cookie) = cookie {
@@ -367,49 +341,37 @@ pub(crate) enum PageError {
     /// Cookies are not safe on the connection.
     #[error("connection is not secure")]
     Insecure,
-    /// There is no valid session.
     #[error("no user is signed in")]
     NotSignedIn,
     /// The page does not exist for this user.
     #[error("no such page")]
     NotFound,
-    /// The action requires an open organisation.
     #[error("organisation is closed")]
     OrganisationClosed,
-    /// The form was sent from another site.
     #[error("form comes from another site")]
     OtherSite,
-    /// The form belongs to another session.
     #[error("form belongs to another session")]
     OtherSession,
     /// The sign-in form belongs to another browser, or the browser rejects cookies.
     #[error("form belongs to another browser")]
     OtherBrowser,
-    /// The session has sent too many forms.
     #[error("too many forms")]
     TooManyForms(QuotaExceeded),
-    /// The body is not a form.
     #[error("body is not a form")]
     NoForm,
-    /// Too many pages are being created.
     #[error("too many pages are requested")]
     Busy,
-    /// The template failed.
     #[error("page cannot be written")]
     Template(#[source] askama::Error),
-    /// Writing the file failed.
     #[error("file cannot be written")]
     File(#[source] io::Error),
-    /// Creating the cookie failed.
     #[error("cookie cannot be written")]
     Cookie(#[from] InvalidHeaderValue),
     /// The issuer is unusable, or has not proven an identity.
     #[error(transparent)]
     Issuer(#[from] IssuerError),
-    /// An error of the API.
     #[error(transparent)]
     Request(#[from] ApiError),
-    /// The store failed or refused.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -442,7 +404,6 @@ impl JobError for PageError {
     }
 }
 
-/// A page with a message.
 #[derive(Template)]
 #[template(path = "settings/message.html")]
 struct Message {
@@ -452,7 +413,7 @@ struct Message {
 }
 
 impl PageError {
-    /// Like `self`, but for an operator: a closed organisation does not sign operators out.
+    /// Converts an error for an operator, whom a closed organisation does not sign out.
     pub(crate) fn for_operator(self) -> Self {
         let is_of_closed = matches!(
             self,
@@ -465,23 +426,18 @@ impl PageError {
         }
     }
 
-    /// The error page. Errors of the server or the operator are logged here, once.
-    pub(crate) fn response(self, around: Surroundings) -> HttpResponse {
+    /// Renders the error page, and logs errors of the server or the operator.
+    pub(crate) fn into_response(self, around: Surroundings) -> HttpResponse {
         let quota_returns = if let Self::TooManyForms(used_up) = &self {
             Some(used_up.retry_after)
         } else {
             None
         };
-        let (status, title, text) = match self {
+        let text = match self {
             Self::NotSignedIn | Self::Storage(StorageError::Refused(Refusal::ProviderClosed)) => {
                 return redirect(Target::SignIn, None);
             }
-            Self::Insecure => (
-                StatusCode::FORBIDDEN,
-                "This page needs HTTPS",
-                "Without encryption, attackers could take over your session. Use an address that \
-                 begins with https:, or ask the register's operator for one.",
-            ),
+            Self::Insecure => error_texts::NEEDS_HTTPS,
             Self::NotFound
             | Self::Storage(StorageError::Refused(
                 Refusal::UnknownRun
@@ -490,98 +446,43 @@ impl PageError {
                 | Refusal::UnknownUser
                 | Refusal::UnknownSession
                 | Refusal::UnknownProvider,
-            )) => (
-                StatusCode::NOT_FOUND,
-                "Page not found",
-                "Check the address, or go to the overview.",
-            ),
-            Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => (
-                StatusCode::FORBIDDEN,
-                "Your role does not allow this",
-                "Ask an admin of your organisation to make the change or to change your role.",
-            ),
-            Self::Storage(StorageError::Refused(Refusal::LinkNotUsable)) => (
-                StatusCode::GONE,
-                "This link is not valid",
-                "A link works once. It expires after a limited time, or when the same user gets a \
-                 newer invitation. Go to the sign-in page, or ask the sender for a new link.",
-            ),
-            Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
-                StatusCode::FORBIDDEN,
-                "You do not have access",
-                "Your account is not linked to an organisation. Ask an admin of your organisation \
-                 or the register's operator to invite your e-mail address. Then sign in again \
-                 within 15 minutes.",
-            ),
-            Self::Issuer(error) if error.is_of_issuer() => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Sign-in is not available",
-                "The sign-in service does not respond correctly. The error was logged. Try again \
-                 in a moment.",
-            ),
-            Self::Storage(StorageError::Refused(Refusal::SignInNotUsable)) | Self::Issuer(_) => (
-                StatusCode::FORBIDDEN,
-                "You are not signed in",
-                "Start again, and complete the sign-in within 10 minutes in the same browser.",
-            ),
-            Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => (
-                StatusCode::CONFLICT,
-                "Your organisation has too many tokens",
-                "No token was created. Revoke unused tokens, then try again.",
-            ),
-            Self::Storage(StorageError::Refused(Refusal::TooManyUploads)) => (
-                StatusCode::CONFLICT,
-                "You have too many uploads",
-                "The file was not stored. Delete an upload, then try again.",
-            ),
-            Self::OrganisationClosed => (
-                StatusCode::CONFLICT,
-                "The organisation is closed",
-                "Nothing was changed. Reopen the organisation first.",
-            ),
-            Self::OtherSite => (
-                StatusCode::FORBIDDEN,
-                "The form was sent from another site",
-                "Nothing was changed. Open the page on this site and send its form again.",
-            ),
-            Self::OtherSession => (
-                StatusCode::FORBIDDEN,
-                "The form is out of date",
-                "Nothing was changed. You have signed in again since you opened this page. Open it \
-                 again and send its form.",
-            ),
-            Self::OtherBrowser => (
-                StatusCode::FORBIDDEN,
-                "The form belongs to another browser",
-                "You are not signed in. Allow cookies for this site, open the page or the link \
-                 again, and press the button.",
-            ),
-            Self::TooManyForms(_) => (
-                StatusCode::TOO_MANY_REQUESTS,
-                "Too many forms",
-                "Nothing was changed. Try again in a minute.",
-            ),
-            Self::NoForm => (
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "The request is not a form",
-                "Open the page, and send its form.",
-            ),
-            Self::Busy => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "The server is busy",
-                "Nothing was changed. Try again in a moment.",
-            ),
+            )) => error_texts::NOT_FOUND,
+            Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => {
+                error_texts::NOT_PERMITTED
+            }
+            Self::Storage(StorageError::Refused(Refusal::LinkNotUsable)) => {
+                error_texts::LINK_NOT_VALID
+            }
+            Self::Storage(StorageError::Refused(Refusal::NoAccess)) => error_texts::NO_ACCESS,
+            Self::Issuer(error) if error.is_of_issuer() => error_texts::SIGN_IN_NOT_AVAILABLE,
+            Self::Storage(StorageError::Refused(Refusal::SignInNotUsable)) | Self::Issuer(_) => {
+                error_texts::NOT_SIGNED_IN
+            }
+            Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => {
+                error_texts::TOO_MANY_TOKENS
+            }
+            Self::Storage(StorageError::Refused(Refusal::TooManyUploads)) => {
+                error_texts::TOO_MANY_UPLOADS
+            }
+            Self::OrganisationClosed => error_texts::ORGANISATION_CLOSED,
+            Self::OtherSite => error_texts::OTHER_SITE,
+            Self::OtherSession => error_texts::OTHER_SESSION,
+            Self::OtherBrowser => error_texts::OTHER_BROWSER,
+            Self::TooManyForms(_) => error_texts::TOO_MANY_FORMS,
+            Self::NoForm => error_texts::NO_FORM,
+            Self::Busy => error_texts::BUSY,
             Self::Template(error) => {
-                return api_error_response(ApiError::UnwritablePage(error), around);
+                return render_api_error(ApiError::UnwritablePage(error), around);
             }
             Self::Cookie(_) | Self::File(_) => {
-                return api_error_response(ApiError::Interrupted, around);
+                return render_api_error(ApiError::Interrupted, around);
             }
-            Self::Request(error) => return api_error_response(error, around),
-            Self::Storage(error) => return api_error_response(ApiError::Storage(error), around),
+            Self::Request(error) => return render_api_error(error, around),
+            Self::Storage(error) => return render_api_error(ApiError::Storage(error), around),
         };
-        let mut response = message(around, status, title, text);
-        let busy = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
+        let mut response = render_message(around, &text);
+        // Also for a failed sign-in service: the texts ask to try again.
+        let busy = (text.status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
         if let Some(seconds) = quota_returns.or(busy) {
             response
                 .headers_mut()
@@ -591,24 +492,16 @@ impl PageError {
     }
 }
 
-/// An error page with a title and a text.
-fn message(
-    around: Surroundings,
-    status: StatusCode,
-    title: &'static str,
-    text: &'static str,
-) -> HttpResponse {
+fn render_message(around: Surroundings, text: &ErrorText) -> HttpResponse {
     let message = Message {
-        frame: Frame::public(around),
-        title,
-        text,
+        frame: Frame::from_surroundings(around),
+        title: text.title,
+        text: text.text,
     };
-    error::page(status, Keep::Never, message.render())
+    error::page(text.status, Keep::Never, message.render())
 }
 
-/// The page for an error of the API, with the same status and headers. The error is logged like
-/// errors of the API.
-fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
+fn render_api_error(error: ApiError, around: Surroundings) -> HttpResponse {
     let is_unknown = matches!(
         error.database_error(),
         Some(DatabaseError::OutcomeUnknown(_))
@@ -637,7 +530,7 @@ fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
         ),
         _ => ("Something went wrong", "The error was logged."),
     };
-    let mut response = message(around, reply.status, title, text);
+    let mut response = render_message(around, &ErrorText::new(reply.status, title, text));
     reply.add_headers_to(&mut response);
     response
 }

@@ -13,18 +13,17 @@ use crate::request::form::Form;
 use crate::request::uploaded_file::UploadedFile;
 use crate::state::{SettingsPages, Surroundings};
 
-/// Error: a parameter of the path is missing or malformed.
+/// A parameter of the path is missing or malformed.
 pub(crate) struct NotInPath;
 
-/// The cookie of a browser that is shown a sign-in form.
+/// Protects the sign-in form of a browser.
 pub(crate) struct BrowserCookie {
     pub(crate) cookie: SecretCookie,
-    /// Whether the browser does not have the cookie yet.
+    /// Whether the response must set the cookie.
     pub(crate) is_new: bool,
 }
 
 impl BrowserCookie {
-    /// The cookie of the browser, or a new one if the request has none.
     pub(crate) fn from_request(request: &HttpRequest) -> Result<Self, StorageError> {
         match SecretCookie::from_request(request, CookieName::Browser) {
             Some(cookie) => Ok(Self {
@@ -39,22 +38,18 @@ impl BrowserCookie {
     }
 }
 
-/// A request for a page.
 pub(crate) struct PageRequest {
     pub(crate) state: GatewayState,
     pub(crate) settings: SettingsPages,
     pub(crate) versions: &'static Versions,
-    /// The parameters of the path.
     pub(crate) path: Path<Url>,
     pub(crate) query: Form,
     pub(crate) form: Form,
-    /// The file of the form.
     pub(crate) file: UploadedFile,
-    /// The session of the cookie, not validated.
+    /// From the cookie, not validated.
     pub(crate) session: Option<SecretDigest>,
-    /// The token for the forms of the page.
     pub(crate) form_token: String,
-    /// The cookie of a browser that signs in, or `None` if the user is signed in.
+    /// `None` if the user is signed in.
     pub(crate) browser: Option<BrowserCookie>,
     /// The sign-in attempt of the cookie, not validated.
     pub(crate) attempt: Option<SecretDigest>,
@@ -65,7 +60,7 @@ pub(crate) struct PageRequest {
 }
 
 impl PageRequest {
-    /// The request without its form and its session.
+    /// Creates a request without its form and its session.
     pub(crate) fn from_head(
         state: &GatewayState,
         settings: &SettingsPages,
@@ -90,7 +85,6 @@ impl PageRequest {
         }
     }
 
-    /// The origin of the request for the activity log.
     pub(crate) fn origin(&self) -> Origin<'_> {
         Origin {
             request_id: self.request_id.as_deref(),
@@ -98,23 +92,19 @@ impl PageRequest {
         }
     }
 
-    /// The parameter of the path.
     pub(crate) fn parameter(&self, name: &str) -> Result<&str, NotInPath> {
         self.path.get(name).ok_or(NotInPath)
     }
 
-    /// The number in the path.
     pub(crate) fn id(&self) -> Result<i64, NotInPath> {
         self.parameter("id")?.parse().map_err(|_| NotInPath)
     }
 
-    /// The scheme and host of links to the settings of an organisation.
     pub(crate) fn organisations_site(&self) -> &str {
         let site = self.settings.organisations_site.as_deref();
         site.unwrap_or(&self.own_site)
     }
 
-    /// The properties of the listener that pages show.
     pub(crate) fn around(&self) -> Surroundings {
         Surroundings {
             environment: self.state.environment,

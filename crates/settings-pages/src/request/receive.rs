@@ -22,28 +22,24 @@ use storage::store::Store;
 use crate::request::context::{Access, Route};
 use crate::request::cookies::{CookieName, SecretCookie};
 use crate::request::form::{self, Form};
-use crate::request::multipart;
+use crate::request::multipart::{self, FormLimits, ReceivedForm};
 use crate::request::page::{PageError, Reply};
 use crate::request::page_request::{BrowserCookie, PageRequest};
-use crate::request::permission;
+use crate::request::permission::{self, Handled};
 use crate::request::uploaded_file::UploadedFile;
 use crate::request::wanted_page::WantedPage;
-use crate::state::{Audience, SettingsPages, Surroundings};
+use crate::state::{Audience, PagePermit, SettingsPages, Surroundings};
 
-/// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
 /// The time that a page waits for recording the use of its session.
 const RECORDING_TIME: Duration = Duration::from_secs(1);
-/// The header with the relation between the sending and the receiving site (Fetch Metadata, section
-/// 2.3).
+/// The relation between the sending and the receiving site (Fetch Metadata, section 2.3).
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// The error page for an unknown page.
-pub(crate) fn not_found(around: Surroundings) -> HttpResponse {
-    PageError::NotFound.response(around)
+pub(crate) fn render_not_found(around: Surroundings) -> HttpResponse {
+    PageError::NotFound.into_response(around)
 }
 
-/// Answers a request.
 pub(crate) async fn answer(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -58,15 +54,15 @@ pub(crate) async fn answer(
     };
     let needs_sign_in = matches!(answered, Err(PageError::NotSignedIn)) && !route.has_form();
     let signs_in = matches!(answered, Ok(Reply::SignedIn(_)));
-    let mut response = match answered.and_then(Reply::response) {
+    let mut response = match answered.and_then(Reply::into_response) {
         Ok(mut response) => {
             if let Some(session) = SecretCookie::from_request(&request, CookieName::Session) {
-                let client = settings.client(&session.digest());
+                let client = settings.identify_client(&session.digest());
                 response.extensions_mut().insert(client);
             }
             response
         }
-        Err(error) => error.response(around),
+        Err(error) => error.into_response(around),
     };
     if needs_sign_in && let Some(page) = WantedPage::from_request(&request) {
         page.keep(&mut response);
@@ -77,7 +73,7 @@ pub(crate) async fn answer(
     response
 }
 
-/// Processes a request, and returns its reply or the reason for an error page.
+/// Returns the reply, or the reason for an error page.
 async fn process(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -103,8 +99,8 @@ async fn process(
     check_head(state, settings, route, request)?;
     let client = known
         .as_ref()
-        .map_or(Client::Unknown, |session| settings.client(session));
-    let (form, file) = receive_form(state, route, client, request, payload).await?;
+        .map_or(Client::Unknown, |session| settings.identify_client(session));
+    let ReceivedForm { form, file } = receive_form(state, route, client, request, payload).await?;
     let browser = if is_public {
         Some(BrowserCookie::from_request(request)?)
     } else {
@@ -124,7 +120,7 @@ async fn process(
         }
     }
     let form_token = form_cookie
-        .map(SecretCookie::form_token)
+        .map(SecretCookie::sign_form_token)
         .unwrap_or_default();
     let session = cookie.as_ref().map(SecretCookie::digest);
     let received = PageRequest {
@@ -138,8 +134,7 @@ async fn process(
     run(route, Arc::new(received)).await
 }
 
-/// The session of the cookie if it was valid at its last use. Does not read the store, except for
-/// a form with a file: a large body of an unknown session would find no memory.
+/// Returns the session of the cookie if it was valid at its last use.
 async fn find_known_session(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -149,29 +144,36 @@ async fn find_known_session(
     let Some(session) = cookie.map(SecretCookie::digest) else {
         return Ok(None);
     };
+    // Other routes do not read the store here. A large body of an unknown session finds no memory.
     if route.max_file_bytes > 0 {
         remember_valid(state, settings, &session).await?;
     }
     Ok(settings.is_known(&session).then_some(session))
 }
 
-/// Receives the form of a request; without a form, an empty one.
 async fn receive_form(
     state: &GatewayState,
     route: &Route,
     client: Client,
     request: &HttpRequest,
     payload: Payload,
-) -> Result<(Form, UploadedFile), PageError> {
+) -> Result<ReceivedForm, PageError> {
     if !route.has_form() {
-        return Ok((Form::default(), UploadedFile::Absent));
+        return Ok(ReceivedForm {
+            form: Form::default(),
+            file: UploadedFile::Absent,
+        });
     }
     if route.max_file_bytes > 0 && multipart::is_multipart(request.headers()) {
         if client != Client::Unknown {
             connections::expect_large_body(request);
         }
-        let bodies = (&state.bodies, client);
-        let received = multipart::receive(request.headers(), payload, bodies, route).await?;
+        let limits = FormLimits {
+            bodies: &state.bodies,
+            client,
+            route,
+        };
+        let received = multipart::receive(request.headers(), payload, limits).await?;
         connections::end_body(request);
         return Ok(received);
     }
@@ -180,16 +182,19 @@ async fn receive_form(
         .receive(client, request, payload, route.max_form_bytes)
         .await
         .map_err(ApiError::from)?;
-    Ok((Form::read(&body), UploadedFile::Absent))
+    Ok(ReceivedForm {
+        form: Form::read(&body),
+        file: UploadedFile::Absent,
+    })
 }
 
-/// Rejects a form without the token of its cookie. Without a cookie there is no session, and the
-/// handler does not run.
+/// Rejects a form without the token of its cookie.
 fn check_form_token(
     cookie: Option<&SecretCookie>,
     is_public: bool,
     form: &Form,
 ) -> Result<(), PageError> {
+    // Without a cookie there is no session, and the handler does not run.
     if cookie.is_none_or(|cookie| cookie.has_made(form.value(form::TOKEN))) {
         Ok(())
     } else if is_public {
@@ -199,7 +204,7 @@ fn check_form_token(
     }
 }
 
-/// Looks a session up in the store, unless it is known, and remembers it if it is valid.
+/// Remembers a session if it is valid in the store.
 async fn remember_valid(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -219,7 +224,6 @@ async fn remember_valid(
     Ok(())
 }
 
-/// Checks the head of a request before its body is read.
 fn check_head(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -244,8 +248,7 @@ fn check_head(
     Ok(())
 }
 
-/// Rejects a body without the media type of forms. Other sites could send some other media types
-/// without a preflight request, which asks the server for permission.
+/// Rejects a body without the media type of forms.
 fn require_form(request: &HttpRequest) -> Result<(), PageError> {
     let media_type = request
         .headers()
@@ -253,6 +256,7 @@ fn require_form(request: &HttpRequest) -> Result<(), PageError> {
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default().trim();
+    // Other sites can send some other media types without a preflight request.
     if essence.eq_ignore_ascii_case(FORM) {
         Ok(())
     } else {
@@ -260,18 +264,13 @@ fn require_form(request: &HttpRequest) -> Result<(), PageError> {
     }
 }
 
-/// Rejects a form sent from another site, according to the browser's headers. The pages send no
-/// referrer, so some browsers send `Origin: null`; the token in the form is then the only
-/// protection.
+/// Rejects a form sent from another site, according to the headers of the browser.
 fn require_own_site(state: &GatewayState, request: &HttpRequest) -> Result<(), PageError> {
-    let header = |name: &str| {
-        request
-            .headers()
-            .get(name)
-            .map(|value| value.to_str().unwrap_or_default())
-    };
-    let is_own = match (header(FETCH_SITE), header(ORIGIN.as_str())) {
+    let site = read_header(request, FETCH_SITE);
+    let is_own = match (site, read_header(request, ORIGIN.as_str())) {
         (Some(site), _) => ["same-origin", "none"].contains(&site),
+        // Some browsers send `null`, because the pages send no referrer. The token in the form is then
+        // the only protection.
         (None, Some(origin)) => origin == "null" || origin == state.proxies.origin(request),
         (None, None) => true,
     };
@@ -282,13 +281,19 @@ fn require_own_site(state: &GatewayState, request: &HttpRequest) -> Result<(), P
     }
 }
 
+fn read_header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
+    let value = request.headers().get(name)?;
+    Some(value.to_str().unwrap_or_default())
+}
+
 /// Runs the handler if the user has the permission, then the work that follows.
 async fn run(route: &'static Route, request: Arc<PageRequest>) -> Result<Reply, PageError> {
     let handled = run_job(route, Arc::clone(&request)).await;
+    // The session has ended: its next requests count as those of an unknown client.
     if let (Err(PageError::NotSignedIn), Some(session)) = (&handled, &request.session) {
         request.settings.forget(session);
     }
-    let (reply, signed_in) = handled?;
+    let Handled { reply, signed_in } = handled?;
     let reply = if let Reply::After(work) = reply {
         work(Arc::clone(&request)).await?
     } else {
@@ -308,31 +313,41 @@ async fn run(route: &'static Route, request: Arc<PageRequest>) -> Result<Reply, 
 }
 
 /// Checks the permission and runs the handler in one job, within the concurrency limit.
-async fn run_job(
-    route: &'static Route,
-    request: Arc<PageRequest>,
-) -> Result<(Reply, Option<SignedIn>), PageError> {
+async fn run_job(route: &'static Route, request: Arc<PageRequest>) -> Result<Handled, PageError> {
     let permit = request.settings.acquire(request.session.as_ref()).await;
     let permit = permit.ok_or(PageError::Busy)?;
     let store = request.state.store.clone();
-    let job = move |session: &mut Session<'_>| {
-        // The permit is held until the job ends, also after the browser has closed the connection.
-        let _held = &permit;
-        permission::handle(session, route, &request)
+    let job = HandlerJob {
+        _permit: permit,
+        route,
+        request,
     };
     if route.has_form() {
-        store.write(job).await
+        store.write(move |session| job.run(session)).await
     } else {
-        store.read(job).await
+        store.read(move |session| job.run(session)).await
     }
 }
 
-/// Records that a session was used, at most once a minute, after a page that only reads. A failure
-/// is logged and does not affect the page, so that pages work while the store is read-only.
+/// Holds the permit until the job ends, also after the browser has closed the connection.
+struct HandlerJob {
+    _permit: PagePermit,
+    route: &'static Route,
+    request: Arc<PageRequest>,
+}
+
+impl HandlerJob {
+    fn run(&self, session: &mut Session<'_>) -> Result<Handled, PageError> {
+        permission::handle(session, self.route, &self.request)
+    }
+}
+
+/// Records that a session was used, at most once a minute, after a page that only reads.
 async fn record_session_use(store: Store, signed_in: SignedIn, request_id: RequestId) {
     let recorded: Result<(), StorageError> = store
         .write(move |session| session.record_session_use(&signed_in))
         .await;
+    // Pages work while the store is read-only.
     if let Err(error) = recorded {
         log::warn!(request_id; "session use not recorded; user may be signed out early: {error}");
     }

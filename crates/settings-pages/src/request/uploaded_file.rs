@@ -2,16 +2,14 @@
 
 use http_kit::requests::body::Body;
 
-/// The name of the field with the file.
+/// The field with the file.
 pub(crate) const FILE: &str = "file";
 
-/// The file of a form.
 #[derive(Debug, Clone)]
 pub(crate) enum UploadedFile {
     /// The form has no file, or an empty one.
     Absent,
     /// The file is larger than the route allows.
     TooLarge,
-    /// The bytes of the file.
     Received(Body),
 }

@@ -5,29 +5,27 @@ use actix_web::http::header::{HeaderValue, LOCATION, SET_COOKIE};
 use actix_web::{HttpRequest, HttpResponse};
 use http_kit::paths;
 
-use crate::request::cookies::{CookieName, cookie_text};
+use crate::request::cookies::{CookieName, find_cookie};
 
-/// The most characters of an address that is kept.
 const MAX_CHARS: usize = 300;
 
-/// The address of a page of the settings: a path, and possibly a query.
+/// The path of a page of the settings, with its query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WantedPage(String);
 
 impl WantedPage {
-    /// The page of a request; `None` for the first page, for pages about signing in, and for
-    /// addresses that a cookie cannot hold.
+    /// Returns `None` for the first page, pages about signing in, and addresses that a cookie
+    /// cannot hold.
     pub(crate) fn from_request(request: &HttpRequest) -> Option<Self> {
-        Self::read(request.uri().path_and_query()?.as_str())
+        Self::parse(request.uri().path_and_query()?.as_str())
     }
 
-    /// The page in the cookie of a request.
     pub(crate) fn from_cookie(request: &HttpRequest) -> Option<Self> {
-        Self::read(&cookie_text(request, CookieName::Wanted)?)
+        Self::parse(&find_cookie(request, CookieName::Wanted)?)
     }
 
-    /// The page at an address; `None` for addresses that must not be opened after signing in.
-    fn read(address: &str) -> Option<Self> {
+    /// Returns `None` for addresses that must not be opened after signing in.
+    fn parse(address: &str) -> Option<Self> {
         let below = address.strip_prefix(paths::SETTINGS)?.strip_prefix('/')?;
         // Characters that could end the cookie, or lead to another site, are not allowed.
         let is_plain =
@@ -41,7 +39,6 @@ impl WantedPage {
         is_page.then(|| Self(address.to_owned()))
     }
 
-    /// Adds the cookie to a response.
     pub(crate) fn keep(&self, response: &mut HttpResponse) {
         // All characters of the address are allowed in headers, so this always succeeds.
         if let Ok(cookie) = CookieName::Wanted.set(&self.0) {
@@ -67,7 +64,7 @@ mod tests {
     #[test]
     fn only_addresses_of_pages_are_kept() {
         for address in ["/settings/requests/2?after=3-4", "/settings/tokens"] {
-            assert!(WantedPage::read(address).is_some(), "{address}");
+            assert!(WantedPage::parse(address).is_some(), "{address}");
         }
         for address in [
             "/settings",
@@ -81,10 +78,10 @@ mod tests {
             "/settings/tokens\\..",
             "/docs",
         ] {
-            assert_eq!(WantedPage::read(address), None, "{address}");
+            assert_eq!(WantedPage::parse(address), None, "{address}");
         }
         assert_eq!(
-            WantedPage::read(&format!("/settings/{}", "a".repeat(300))),
+            WantedPage::parse(&format!("/settings/{}", "a".repeat(300))),
             None
         );
     }

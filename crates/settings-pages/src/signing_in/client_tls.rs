@@ -6,17 +6,11 @@ use rustls::RootCertStore;
 use rustls::crypto::ring;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// Error: the system has no root certificates.
 #[derive(Debug, thiserror::Error)]
 #[error("the system has no root certificates")]
 pub struct NoRootCertificates;
 
-/// TLS with the root certificates of the system.
-///
-/// # Errors
-///
-/// [`NoRootCertificates`]
-pub(crate) fn config() -> Result<TlsConfig, NoRootCertificates> {
+pub(crate) fn load_config() -> Result<TlsConfig, NoRootCertificates> {
     let certificates = rustls_native_certs::load_native_certs().certs;
     let (usable, _) =
         RootCertStore::empty().add_parsable_certificates(certificates.iter().cloned());

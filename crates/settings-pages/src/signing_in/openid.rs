@@ -29,12 +29,10 @@ use crate::request::page::{Frame, PageError, Reply};
 use crate::request::page_request::PageRequest;
 use crate::state::SettingsPages;
 
-/// The path of the callback below the settings. It is registered at the issuer, so it must not
-/// change.
+/// Registered at the issuer, so it must not change.
 pub(crate) const CALLBACK: &str = "/sign-in/oidc/callback";
-/// The field with the secret of a choice.
 const SECRET: &str = "secret";
-/// The field with the UKPRN of the chosen organisation; empty for operators of the service.
+/// The UKPRN of the chosen organisation; empty for operators of the service.
 const ORGANISATION: &str = "organisation";
 
 #[derive(Template)]
@@ -53,27 +51,24 @@ struct Choice<'a> {
     secret: &'a str,
 }
 
-/// Sends the browser to the issuer.
 pub(crate) fn begin(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    let issuer = configured_issuer(request)?;
-    Ok(Reply::after(async move |request: Arc<PageRequest>| {
+    let issuer = require_issuer(request)?;
+    Ok(Reply::from_work(async move |request: Arc<PageRequest>| {
         log_failure(&issuer, send_to_issuer(&issuer, &request).await)
     }))
 }
 
-/// Receives the browser from the issuer.
 pub(crate) fn come_back(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    let issuer = configured_issuer(request)?;
-    Ok(Reply::after(async move |request: Arc<PageRequest>| {
+    let issuer = require_issuer(request)?;
+    Ok(Reply::from_work(async move |request: Arc<PageRequest>| {
         log_failure(&issuer, receive_answer(&issuer, request).await)
     }))
 }
 
-fn configured_issuer(request: &PageRequest) -> Result<Issuer, PageError> {
+fn require_issuer(request: &PageRequest) -> Result<Issuer, PageError> {
     request.settings.issuer.clone().ok_or(PageError::NotFound)
 }
 
-/// Logs an error of the issuer.
 fn log_failure(issuer: &Issuer, reply: Result<Reply, PageError>) -> Result<Reply, PageError> {
     if let Err(PageError::Issuer(error)) = &reply {
         log::warn!(
@@ -85,18 +80,18 @@ fn log_failure(issuer: &Issuer, reply: Result<Reply, PageError>) -> Result<Reply
     reply
 }
 
-/// Sends the browser to the issuer through a page with a link: the content security policy forbids
-/// forms that lead to other sites, also through a redirection.
 async fn send_to_issuer(issuer: &Issuer, request: &PageRequest) -> Result<Reply, PageError> {
-    let redirect = redirect_address(request)?;
+    let redirect = build_redirect_address(request)?;
     let fetched = issuer.clone();
     let now = request.state.store.now();
-    let discovered = fetching(&request.settings, move || fetched.discover(now)).await?;
+    let discovered = call_issuer(&request.settings, move || fetched.discover(now)).await?;
     let begun = write(request, |session| Ok(session.begin_sign_in()?)).await?;
     let address = issuer
-        .authorization_address(&discovered, &redirect, &begun)
+        .build_authorization_address(&discovered, &redirect, &begun)
         .to_string();
-    let frame = Frame::public(request.around());
+    let frame = Frame::from_surroundings(request.around());
+    // Through a page with a link: the content security policy forbids forms that lead to other sites,
+    // also through a redirection.
     let html = Continue {
         frame,
         host: issuer.host(),
@@ -111,9 +106,9 @@ async fn send_to_issuer(issuer: &Issuer, request: &PageRequest) -> Result<Reply,
     })
 }
 
-/// Receives the answer of the issuer, and signs the user in or shows the choice of an organisation.
+/// Signs the user in, or shows the choice of an organisation.
 async fn receive_answer(issuer: &Issuer, request: Arc<PageRequest>) -> Result<Reply, PageError> {
-    let redirect = redirect_address(&request)?;
+    let redirect = build_redirect_address(&request)?;
     let attempt_state = SecretDigest::from_text(request.query.value("state"));
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let of_browser = browser.clone();
@@ -122,19 +117,17 @@ async fn receive_answer(issuer: &Issuer, request: Arc<PageRequest>) -> Result<Re
         Ok(session.take_sign_in_attempt(&attempt_state, &of_browser)?)
     });
     let attempt = attempt.await?;
-    let field =
-        |name: &str| Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty());
     // An answer with an error is a refusal, even if it has a code.
-    let (Some(code), None) = (field("code"), field("error")) else {
-        return Err(IssuerError::Declined(openid_error(request.query.value("error"))).into());
+    let (Some(code), None) = (read_field(&request, "code"), read_field(&request, "error")) else {
+        return Err(IssuerError::Declined(name_error(request.query.value("error"))).into());
     };
     let answer = Answer {
         code,
-        issuer: field("iss"),
+        issuer: read_field(&request, "iss"),
     };
     let now = request.state.store.now();
     let issuer = issuer.clone();
-    let identified = fetching(&request.settings, move || {
+    let identified = call_issuer(&request.settings, move || {
         issuer.identify(answer, &redirect, attempt, now)
     });
     let identity = identified.await?;
@@ -145,9 +138,13 @@ async fn receive_answer(issuer: &Issuer, request: Arc<PageRequest>) -> Result<Re
     .await
 }
 
-/// The code of an error in an answer, if a standard defines it (RFC 6749, section 4.1.2.1; OpenID
-/// Connect Core 1.0, section 3.1.2.6). The browser sends the answer, so other texts are not used.
-fn openid_error(code: &str) -> &'static str {
+fn read_field(request: &PageRequest, name: &str) -> Option<String> {
+    Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty())
+}
+
+/// Returns the code of an error in an answer if a standard defines it (RFC 6749, section 4.1.2.1;
+/// OpenID Connect Core 1.0, section 3.1.2.6).
+fn name_error(code: &str) -> &'static str {
     const CODES: [&str; 16] = [
         "access_denied",
         "account_selection_required",
@@ -166,6 +163,7 @@ fn openid_error(code: &str) -> &'static str {
         "unauthorized_client",
         "unsupported_response_type",
     ];
+    // The browser sends the answer, so other texts are not logged.
     CODES
         .into_iter()
         .find(|known| *known == code)
@@ -200,8 +198,8 @@ fn enter(
         }
         several => {
             let secret = session.begin_choice(identity, browser)?;
-            let frame = Frame::sign_in(request);
-            Reply::sign_in_page(
+            let frame = Frame::with_sign_in_form(request);
+            Reply::render_sign_in(
                 &Choice {
                     frame,
                     accesses: several,
@@ -213,13 +211,12 @@ fn enter(
     }
 }
 
-/// Signs in to the chosen organisation.
 pub(crate) fn choose(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    configured_issuer(request)?;
+    require_issuer(request)?;
     let browser = request.attempt.as_ref().ok_or(Refusal::SignInNotUsable)?;
     let choice = SecretDigest::from_text(request.form.value(SECRET));
     let shown_to = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
-    let session_secret = shown_to.cookie.session_of(request.form.value(SECRET));
+    let session_secret = shown_to.cookie.derive_session(request.form.value(SECRET));
     let session_digest = SecretDigest::from_text(session_secret.reveal());
     let identity = match session.take_choice(&choice, browser) {
         Ok(identity) => identity,
@@ -236,7 +233,7 @@ pub(crate) fn choose(session: &mut Session<'_>, request: &PageRequest) -> Result
     Ok(Reply::SignedIn(session_secret))
 }
 
-/// Begins a session of the identity for an organisation, or for an operator if `ukprn` is `None`.
+/// Begins a session for an organisation, or for an operator if `ukprn` is `None`.
 fn sign_in(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -256,10 +253,9 @@ fn sign_in(
     )?)
 }
 
-/// The address of the callback on the requested site. The issuer rejects addresses that are not
-/// registered there.
-fn redirect_address(request: &PageRequest) -> Result<RedirectUrl, PageError> {
+fn build_redirect_address(request: &PageRequest) -> Result<RedirectUrl, PageError> {
     let address = format!("{}{}{CALLBACK}", request.own_site, paths::SETTINGS);
+    // The issuer rejects addresses that are not registered there, such as of another host.
     RedirectUrl::new(address).map_err(|_| PageError::NotFound)
 }
 
@@ -270,16 +266,16 @@ async fn write<T: Send + 'static>(
 ) -> Result<T, PageError> {
     let permit = request.settings.acquire(None).await;
     let permit = permit.ok_or(PageError::Busy)?;
-    let job = move |session: &mut Session<'_>| {
+    let written = request.state.store.write(move |session| {
         // The permit is held until the job ends, also after the browser has closed the connection.
         let _held = &permit;
         job(session)
-    };
-    request.state.store.write(job).await
+    });
+    written.await
 }
 
 /// Calls the issuer on a blocking thread, within the concurrency limit.
-async fn fetching<T: Send + 'static>(
+async fn call_issuer<T: Send + 'static>(
     settings: &SettingsPages,
     fetch: impl FnOnce() -> Result<T, IssuerError> + Send + 'static,
 ) -> Result<T, PageError> {

@@ -15,20 +15,18 @@ struct Sessions {
     sessions: Vec<OpenSession>,
 }
 
-/// Lists the sessions of the user.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
     let frame = Frame::new(request, signed_in, SettingsSection::Elsewhere);
-    Reply::page(&Sessions {
+    Reply::render(&Sessions {
         frame,
         sessions: session.open_sessions(signed_in)?,
     })
 }
 
-/// Ends one session.
 pub(crate) fn end(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -42,7 +40,6 @@ pub(crate) fn end(
     })
 }
 
-/// Ends all sessions of another user.
 pub(crate) fn sign_out_person(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -50,6 +47,7 @@ pub(crate) fn sign_out_person(
 ) -> Result<Reply, PageError> {
     let id = request.id()?;
     session.sign_out_user(admin.actor, id)?;
+    // Admins can end their own sessions on the page of a user, too.
     Ok(if id == admin.signed_in.user_id {
         Reply::SignedOut
     } else {

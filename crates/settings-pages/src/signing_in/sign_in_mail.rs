@@ -18,14 +18,13 @@ struct OnItsWay {
     frame: Frame,
 }
 
-/// Queues a mail with a link.
 pub(crate) fn ask(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     if !request.settings.sends_mail {
         return Err(PageError::NotFound);
     }
     match session.queue_sign_in_mail(request.form.value(EMAIL), request.origin()) {
-        Ok(()) => Reply::page(&OnItsWay {
-            frame: Frame::sign_in(request),
+        Ok(()) => Reply::render(&OnItsWay {
+            frame: Frame::with_sign_in_form(request),
         }),
         Err(StorageError::Refused(Refusal::InvalidEmail)) => {
             let mut faults = Faults::default();

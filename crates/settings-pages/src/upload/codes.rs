@@ -12,7 +12,6 @@ use domain::rules::personal::exact_lengths;
 use domain::{Field, Kind, Lists, RecordField as _, Trainee, TraineeField, for_each_nested};
 use trainee_file::{CellKind, CodeNames, Codes, List};
 
-/// The codes of the newest version.
 pub(crate) struct NewestCodes<'a> {
     versions: &'a Versions,
     lists: &'a Lists,
@@ -28,8 +27,9 @@ impl<'a> NewestCodes<'a> {
         }
     }
 
-    /// The code with a name in any case. Each list is read once.
-    fn code_by_name(&self, codes: domain::List, name: &str) -> Option<String> {
+    /// Finds a code by its name in any case.
+    fn find_by_name(&self, codes: domain::List, name: &str) -> Option<String> {
+        // Each list is read once.
         let mut names = self.names.borrow_mut();
         let names = names.entry(codes).or_insert_with(|| {
             let entries = self.lists.entries(codes).iter();
@@ -38,46 +38,45 @@ impl<'a> NewestCodes<'a> {
         names.find(name).map(str::to_owned)
     }
 
-    fn field(&self, list: Option<List>, name: &str) -> Option<Field> {
+    fn find_field(&self, list: Option<List>, name: &str) -> Option<Field> {
         let version = self.versions.newest()?.version;
         let Some(list) = list else {
-            return named::<Trainee>(version, name);
+            return find_input::<Trainee>(version, name);
         };
-        for_each_nested!(named_in(version, list, name))
+        for_each_nested!(find_input_in(version, list, name))
             .into_iter()
             .flatten()
             .next()
     }
 }
 
-/// The code list of a field; `None` if it has none.
-fn code_list(field: Field) -> Option<domain::List> {
+fn find_code_list(field: Field) -> Option<domain::List> {
     match field.info().codes {
         Some(FieldCodes::Listed(codes)) => Some(codes),
         Some(FieldCodes::OneOf(_)) | None => suggested_list(field),
     }
 }
 
-fn named<R: WireRecord>(version: &ApiVersion, name: &str) -> Option<Field> {
+fn find_input<R: WireRecord>(version: &ApiVersion, name: &str) -> Option<Field> {
     let input = R::inputs(version).input(name)?;
     // Values in another form are not those that a spreadsheet changes.
     input.form.is_none().then(|| input.field.into())
 }
 
-fn named_in<R: WireNested>(version: &ApiVersion, list: List, name: &str) -> Option<Field> {
+fn find_input_in<R: WireNested>(version: &ApiVersion, list: List, name: &str) -> Option<Field> {
     let is_of_list = R::LIST.info().name == list.name;
-    is_of_list.then(|| named::<R>(version, name)).flatten()
+    is_of_list.then(|| find_input::<R>(version, name)).flatten()
 }
 
 impl Codes for NewestCodes<'_> {
     fn kind(&self, list: Option<List>, field: &str) -> CellKind {
-        let Some(field) = self.field(list, field) else {
+        let Some(field) = self.find_field(list, field) else {
             return CellKind::Text;
         };
         if let Some(lengths) = exact_lengths(field) {
             return CellKind::Digits(lengths);
         }
-        if code_list(field).is_some() {
+        if find_code_list(field).is_some() {
             return CellKind::Code;
         }
         match field.info().kind {
@@ -96,10 +95,11 @@ impl Codes for NewestCodes<'_> {
     }
 
     fn code(&self, list: Option<List>, field: &str, text: &str) -> Option<String> {
-        let codes = code_list(self.field(list, field)?)?;
+        let codes = find_code_list(self.find_field(list, field)?)?;
+        // People write codes and names of codes.
         if self.lists.contains(codes, text) {
             return Some(text.to_owned());
         }
-        self.code_by_name(codes, text)
+        self.find_by_name(codes, text)
     }
 }

@@ -13,15 +13,12 @@ use crate::upload::content::FileContent;
 use crate::upload::heading_names::HeadingNames;
 use crate::upload::{names, uploads};
 
-/// A column of the form.
 struct ColumnLine {
-    /// The name of the field in the form.
     field: String,
     heading: String,
     examples: Vec<String>,
     /// The label of the assigned column, or what the person has typed.
     name: String,
-    /// The labels of the proposed columns.
     proposals: Vec<String>,
 }
 
@@ -31,9 +28,9 @@ struct ColumnsPage {
     frame: Frame,
     faults: Faults,
     upload: UploadRecord,
-    /// The sheets of a workbook. The first one was read.
+    /// Of a workbook. The first one was read.
     sheets: Vec<String>,
-    /// The columns without a name, or with a faulty one.
+    /// Without a name, or with a faulty one.
     unnamed: Vec<ColumnLine>,
     /// The other columns.
     named: Vec<ColumnLine>,
@@ -41,16 +38,15 @@ struct ColumnsPage {
     offered: Vec<String>,
 }
 
-/// Shows the columns of a received file.
 pub(crate) fn show(
     request: &PageRequest,
     context: &UploaderContext<'_>,
     upload: UploadRecord,
     content: &FileContent,
 ) -> Result<Reply, PageError> {
-    let names = names::names(request.versions);
+    let names = names::collect_names(request.versions);
     let found = content.columns.iter();
-    let columns: Vec<_> = found.map(|column| column.column(&names)).collect();
+    let columns: Vec<_> = found.map(|column| column.recognise(&names)).collect();
     let mut faults = Faults::default();
     add_repeated(&columns, content, &mut faults);
     let assigned = columns.iter().map(|column| match column {
@@ -58,8 +54,8 @@ pub(crate) fn show(
         None => String::new(),
     });
     let assigned = assigned.collect();
-    let page = page(request, context, upload, content, assigned, &names, faults);
-    Reply::page(&page)
+    let page = build_page(request, context, upload, content, assigned, &names, faults);
+    Reply::render(&page)
 }
 
 /// Assigns the columns of the form, and begins to prepare the rows.
@@ -68,19 +64,19 @@ pub(crate) fn assign(
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let upload = uploads::find(session, request, context)?;
+    let upload = uploads::find_upload(session, request, context)?;
     let Some(mut content) = FileContent::read(&upload) else {
         return Ok(uploads::begin_work(upload.id));
     };
-    let names = names::names(request.versions);
+    let names = names::collect_names(request.versions);
     let mut faults = Faults::default();
     let (mut typed, mut columns) = (Vec::new(), Vec::new());
     for (place, heading) in content.header.iter().enumerate() {
-        let name = request.form.value(&field(place));
+        let name = request.form.value(&name_field(place));
         let column = names::find_column(&names, name);
         if column.is_none() {
             let fault = format!("Choose a name for the column {heading}, or “Left out”");
-            faults.add(field(place), fault);
+            faults.add(name_field(place), fault);
         }
         typed.push(name.to_owned());
         columns.push(column);
@@ -89,8 +85,8 @@ pub(crate) fn assign(
         add_repeated(&columns, &content, &mut faults);
     }
     if !faults.is_empty() {
-        let page = page(request, context, upload, &content, typed, &names, faults);
-        return Reply::faults(&page);
+        let page = build_page(request, context, upload, &content, typed, &names, faults);
+        return Reply::render_faults(&page);
     }
     content.assign(&columns);
     // Does nothing after the columns were assigned; the page shows this.
@@ -126,7 +122,6 @@ fn remember_columns(
     Ok(session.store_heading_names(context.uploader, &chosen.to_stored())?)
 }
 
-/// Adds the fault of two columns with the same name.
 fn add_repeated(columns: &[Option<Column>], content: &FileContent, faults: &mut Faults) {
     let known: Vec<_> = columns
         .iter()
@@ -135,16 +130,16 @@ fn add_repeated(columns: &[Option<Column>], content: &FileContent, faults: &mut 
     let Some((first, second)) = find_repeated_column(&known) else {
         return;
     };
-    let heading = |place: usize| content.header.get(place).map_or("", String::as_str);
+    let headings = [first, second].map(|place| content.header.get(place));
+    let [first_heading, second_heading] =
+        headings.map(|heading| heading.map_or("", String::as_str));
     let fault = format!(
-        "The columns {} and {} have the same name; set one of them to “Left out”",
-        heading(first),
-        heading(second)
+        "The columns {first_heading} and {second_heading} have the same name; set one of them to “Left out”"
     );
-    faults.add(field(second), fault);
+    faults.add(name_field(second), fault);
 }
 
-fn page(
+fn build_page(
     request: &PageRequest,
     context: &UploaderContext<'_>,
     upload: UploadRecord,
@@ -156,9 +151,9 @@ fn page(
     let (mut unnamed, mut named) = (Vec::new(), Vec::new());
     let columns = content.header.iter().zip(&content.columns);
     for (place, ((heading, column), name)) in columns.zip(assigned).enumerate() {
-        let proposals = column.proposals(names);
+        let proposals = column.recognise_proposals(names);
         let mut line = ColumnLine {
-            field: field(place),
+            field: name_field(place),
             heading: heading.clone(),
             examples: column.examples.clone(),
             name,
@@ -182,11 +177,13 @@ fn page(
         sheets: content.sheets.clone(),
         unnamed,
         named,
-        offered: names::offered(names).iter().map(Column::label).collect(),
+        offered: names::list_offered(names)
+            .iter()
+            .map(Column::label)
+            .collect(),
     }
 }
 
-/// The name of the form's field for a column.
-fn field(place: usize) -> String {
+fn name_field(place: usize) -> String {
     format!("column-{}", place + 1)
 }

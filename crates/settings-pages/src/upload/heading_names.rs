@@ -5,7 +5,7 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use trainee_file::{Column, bare_key};
 
-/// The most remembered headings. The oldest ones are forgotten first.
+/// The oldest ones are forgotten first.
 const MAX_HEADINGS: usize = 500;
 
 /// The chosen names, by the digests of their headings. The register does not keep the headings
@@ -14,22 +14,20 @@ const MAX_HEADINGS: usize = 500;
 pub(crate) struct HeadingNames(Vec<(String, String)>);
 
 impl HeadingNames {
-    /// The names of a stored text.
     pub(crate) fn read(stored: &str) -> Self {
         serde_json::from_str(stored).unwrap_or_default()
     }
 
-    /// The text to store.
     pub(crate) fn to_stored(&self) -> String {
         // Lists of texts are always JSON.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The headings of a file with their chosen names.
+    /// Finds the headings of a file with their chosen names.
     pub(crate) fn find(&self, header: &[String]) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for heading in header {
-            let key = heading_digest(heading);
+            let key = digest_heading(heading);
             if let Some((_, name)) = self.0.iter().find(|(known, _)| *known == key) {
                 found.push((heading.clone(), name.clone()));
             }
@@ -37,23 +35,20 @@ impl HeadingNames {
         found
     }
 
-    /// Remembers the column of a heading, instead of an earlier one.
     pub(crate) fn remember(&mut self, heading: &str, column: &Column) {
         self.forget(heading);
-        self.0.push((heading_digest(heading), column.to_string()));
+        self.0.push((digest_heading(heading), column.to_string()));
         let too_many = self.0.len().saturating_sub(MAX_HEADINGS);
         self.0.drain(..too_many);
     }
 
-    /// Forgets the column of a heading.
     pub(crate) fn forget(&mut self, heading: &str) {
-        let key = heading_digest(heading);
+        let key = digest_heading(heading);
         self.0.retain(|(known, _)| *known != key);
     }
 }
 
-/// The digest of a heading, without its case, spaces and punctuation.
-fn heading_digest(heading: &str) -> String {
+fn digest_heading(heading: &str) -> String {
     BASE64URL_NOPAD.encode(digest(&SHA256, bare_key(heading).as_bytes()).as_ref())
 }
 

@@ -7,15 +7,15 @@ use adapter_kit::{Versions, WireRecord as _};
 use domain::{Kind, RecordField as _, Trainee, for_each_nested};
 use trainee_file::{Column, LISTS, Names};
 
-/// The records of each nested list whose columns are offered.
+/// Per nested list.
 const OFFERED_RECORDS: usize = 3;
 
-/// The names that columns can have. The names of newer versions come first.
-pub(crate) fn names(versions: &Versions) -> Names {
+pub(crate) fn collect_names(versions: &Versions) -> Names {
     let mut names = Names::default();
     let Some(newest) = versions.newest() else {
         return names;
     };
+    // The names of newer versions come first.
     for served in versions.iter().rev() {
         add_trainee(&mut names, newest.version, served.version);
         for_each_nested!(add_nested(&mut names, newest.version, served.version));
@@ -49,8 +49,8 @@ fn add_nested<R: WireNested>(names: &mut Names, newest: &ApiVersion, version: &A
     }
 }
 
-/// All columns that a person can assign.
-pub(crate) fn offered(names: &Names) -> Vec<Column> {
+/// Lists the columns that a person can assign.
+pub(crate) fn list_offered(names: &Names) -> Vec<Column> {
     let mut offered = vec![Column::Ignored, Column::TraineeId];
     offered.extend(names.fields().iter().cloned().map(Column::Field));
     for list in LISTS {
@@ -68,7 +68,7 @@ pub(crate) fn offered(names: &Names) -> Vec<Column> {
     offered
 }
 
-/// The column with a label, or with a name that a heading can have. `None` for another text.
+/// Finds a column by its label, or by a name that a heading can have.
 pub(crate) fn find_column(names: &Names, text: &str) -> Option<Column> {
     let mut without_field = [Column::Ignored, Column::TraineeId, Column::UpdatedAt].into_iter();
     let labelled = without_field.find(|column| column.label().eq_ignore_ascii_case(text.trim()));
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn everyday_names_are_those_of_fields_in_the_newest_version() {
-        let names = names(versions::all());
+        let names = collect_names(versions::all());
         for name in named_fields() {
             let column = match name.split_once('.') {
                 Some((list, field)) => format!("{list}.1.{field}"),
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn each_offered_column_is_found_by_its_label_and_its_name() {
-        let names = names(versions::all());
-        for column in offered(&names) {
+        let names = collect_names(versions::all());
+        for column in list_offered(&names) {
             assert_eq!(
                 find_column(&names, &column.to_string()),
                 Some(column.clone())

@@ -21,9 +21,9 @@ use crate::upload::content::{FileContent, join_cells};
 use crate::upload::heading_names::HeadingNames;
 use crate::upload::{names, uploads};
 
-/// The field of the form with the sheet of a workbook; blank for the first one.
+/// The sheet of a workbook; blank for the first one.
 const SHEET: &str = "sheet";
-/// The number of files that a server has in memory as a whole. A file takes several times its size.
+/// In the memory of a server as a whole. A file takes several times its size.
 const FILES_AT_ONCE: usize = 1;
 
 static TURNS: Semaphore = Semaphore::const_new(FILES_AT_ONCE);
@@ -31,27 +31,26 @@ static TURNS: Semaphore = Semaphore::const_new(FILES_AT_ONCE);
 /// The right to have a whole file in memory.
 pub(crate) type FileTurn = SemaphorePermit<'static>;
 
-/// Waits for the right to have a whole file in memory. Returns `None` if the server stops.
+/// Returns `None` if the server stops.
 pub(crate) async fn take_turn() -> Option<FileTurn> {
     TURNS.acquire().await.ok()
 }
 
-/// Runs a function on a whole file outside of the event loop. The function has the turn until its end
-/// even if the caller ends before it. Returns `None` if the function panics or the server stops.
-pub(crate) async fn in_turn<T: Send + 'static>(
+/// Runs a function on a whole file outside of the event loop. Returns `None` if the function panics
+/// or the server stops.
+pub(crate) async fn run_in_turn<T: Send + 'static>(
     turn: FileTurn,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<(T, FileTurn)> {
+    // The function has the turn until its end, even if the caller ends before it.
     spawn_blocking(move || (work(), turn)).await.ok()
 }
 
-/// A file that was read.
 struct ReadFile {
     content: String,
     rows: Vec<UploadRow>,
 }
 
-/// Accepts a form with a file. The file is read and stored outside of this job.
 pub(crate) fn accept(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -61,7 +60,8 @@ pub(crate) fn accept(
         UploadedFile::Received(_) => {
             let signed_in = context.signed_in.clone();
             let names = HeadingNames::read(&session.find_heading_names(context.uploader)?);
-            return Ok(Reply::after(async move |request: Arc<PageRequest>| {
+            // Outside of this job, which would hold a connection while the file is read.
+            return Ok(Reply::from_work(async move |request: Arc<PageRequest>| {
                 store_file(signed_in, names, request).await
             }));
         }
@@ -74,7 +74,6 @@ pub(crate) fn accept(
     refuse(session, request, context, fault)
 }
 
-/// The page of uploads with a fault of the file.
 fn refuse(
     session: &mut Session<'_>,
     request: &PageRequest,
@@ -83,25 +82,23 @@ fn refuse(
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
     faults.add(FILE, fault);
-    Reply::faults(&uploads::page(session, request, context, faults)?)
+    Reply::render_faults(&uploads::load_page(session, request, context, faults)?)
 }
 
-/// Reads the file of a form, and stores its rows. Returns the page with the fault of a file that is
-/// refused.
+/// Reads a file, and stores its rows. Returns the page with the fault of a file that is refused.
 async fn store_file(
     signed_in: SignedIn,
     heading_names: HeadingNames,
     request: Arc<PageRequest>,
 ) -> Result<Reply, PageError> {
-    let store = &request.state.store;
     let turn = take_turn().await.ok_or(PageError::Busy)?;
     let sent = Arc::clone(&request);
-    let read = in_turn(turn, move || read_file(&sent, &heading_names));
+    let read = run_in_turn(turn, move || read_file(&sent, &heading_names));
     let (read, _turn) = read
         .await
         .ok_or(PageError::Request(ApiError::Interrupted))?;
     let fault = match read {
-        Ok(read) => match add(&request, read).await {
+        Ok(read) => match store_upload(&request, read).await {
             Err(PageError::Storage(StorageError::Refused(Refusal::TooManyUploads))) => {
                 format!("You have {MAX_UPLOADS} unsent uploads; delete one of them first.")
             }
@@ -110,18 +107,17 @@ async fn store_file(
         Err(fault) => fault.to_string(),
     };
     let sent = Arc::clone(&request);
-    let job = move |session: &mut Session<'_>| {
+    let refused = request.state.store.read(move |session| {
         let context = UploaderContext {
             signed_in: &signed_in,
             organisation: signed_in.organisation.as_ref().ok_or(PageError::NotFound)?,
             uploader: signed_in.uploader()?,
         };
         refuse(session, &sent, &context, fault.clone())
-    };
-    store.read(job).await
+    });
+    refused.await
 }
 
-/// Reads the file of a form, and finds its columns.
 fn read_file(request: &PageRequest, heading_names: &HeadingNames) -> Result<ReadFile, FileFault> {
     let UploadedFile::Received(file) = &request.file else {
         return Err(FileFault::Empty);
@@ -132,12 +128,13 @@ fn read_file(request: &PageRequest, heading_names: &HeadingNames) -> Result<Read
     if table.rows.is_empty() {
         return Err(FileFault::NoRows);
     }
+    // The pages show the read sheet first.
     if let Some(place) = sheets.iter().position(|name| Some(name.as_str()) == chosen) {
         let chosen = sheets.remove(place);
         sheets.insert(0, chosen);
     }
     let context = ProposalContext {
-        names: &names::names(request.versions),
+        names: &names::collect_names(request.versions),
         codes: &NewestCodes::new(request.versions, request.state.lists),
         remembered: &heading_names.find(&table.header),
         today: request.state.store.now().date_naive(),
@@ -145,11 +142,11 @@ fn read_file(request: &PageRequest, heading_names: &HeadingNames) -> Result<Read
     let found = propose_columns(&table, &context);
     Ok(ReadFile {
         content: FileContent::new(&table, sheets, found).to_stored(),
-        rows: table.rows.into_iter().map(stored_row).collect(),
+        rows: table.rows.into_iter().map(to_stored_row).collect(),
     })
 }
 
-fn stored_row(row: Row) -> UploadRow {
+fn to_stored_row(row: Row) -> UploadRow {
     UploadRow {
         line: i64::try_from(row.line).unwrap_or(i64::MAX),
         status: RowStatus::Waiting,
@@ -160,16 +157,17 @@ fn stored_row(row: Row) -> UploadRow {
     }
 }
 
-/// Stores a file for the user, who is identified again. Returns the number of the upload.
-async fn add(request: &Arc<PageRequest>, read: ReadFile) -> Result<i64, PageError> {
+/// Stores a file. Returns the number of the upload.
+async fn store_upload(request: &Arc<PageRequest>, read: ReadFile) -> Result<i64, PageError> {
     let sent = Arc::clone(request);
-    let job = move |session: &mut Session<'_>| {
+    let added = request.state.store.write(move |session| {
+        // Reading took time: the user may have lost the access since then.
         let digest = sent.session.as_ref().ok_or(PageError::NotSignedIn)?;
         let signed_in = session.signed_in(digest)?;
         let by = signed_in.ok_or(PageError::NotSignedIn)?.uploader()?;
         Ok(session.add_upload(by, &read.content, &read.rows)?)
-    };
-    request.state.store.write(job).await
+    });
+    added.await
 }
 
 #[cfg(test)]
@@ -199,7 +197,7 @@ mod tests {
     async fn files_are_in_memory_one_after_the_other() {
         let reading = (0..4).map(async |_| {
             let turn = take_turn().await.unwrap();
-            in_turn(turn, count_running).await.unwrap().0
+            run_in_turn(turn, count_running).await.unwrap().0
         });
         assert_eq!(join_all(reading).await, [1; 4]);
     }

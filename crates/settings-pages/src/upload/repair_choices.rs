@@ -6,24 +6,20 @@ use trainee_file::{DateOrder, Mangled, Repair};
 
 use crate::request::form::Form;
 
-/// The field of the form with the order of day and month.
 const DATE_ORDER: &str = "date-order";
-/// The value of a chosen repair.
 const ON: &str = "on";
 
-/// The choices about repairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RepairChoices {
     /// Whether the person was asked.
     pub(crate) are_made: bool,
-    /// The names of the accepted repairs.
+    /// Names of repairs.
     accepted: Vec<String>,
-    /// The chosen order of day and month, as the form names it; blank if none was chosen.
+    /// As the form names it; blank if none was chosen.
     date_order: String,
 }
 
 impl RepairChoices {
-    /// The choices of a form about repairs with these names.
     pub(crate) fn from_form(form: &Form, repairs: impl Iterator<Item = String>) -> Self {
         Self {
             are_made: true,
@@ -32,7 +28,6 @@ impl RepairChoices {
         }
     }
 
-    /// The chosen order of day and month.
     pub(crate) fn date_order(&self) -> Option<DateOrder> {
         match self.date_order.as_str() {
             "day_first" => Some(DateOrder::DayFirst),
@@ -41,9 +36,8 @@ impl RepairChoices {
         }
     }
 
-    /// Whether a repair with a name is accepted. The choice of the order of day and month accepts the
-    /// repairs to this order.
     pub(crate) fn accepts(&self, name: &str, repair: &Repair) -> bool {
+        // The choice of the order of day and month accepts the repairs to this order.
         let chosen = match self.date_order() {
             Some(DateOrder::DayFirst) => Some(Mangled::DayFirst),
             Some(DateOrder::MonthFirst) => Some(Mangled::MonthFirst),
@@ -53,7 +47,6 @@ impl RepairChoices {
     }
 }
 
-/// What happened, by its name; `None` for an unknown name.
-pub(crate) fn repair_kind(name: &str) -> Option<Mangled> {
+pub(crate) fn find_kind(name: &str) -> Option<Mangled> {
     Mangled::ALL.into_iter().find(|kind| kind.name() == name)
 }

@@ -18,11 +18,9 @@ struct RepairsPage {
     frame: Frame,
     upload: UploadRecord,
     proposals: Vec<Proposal>,
-    /// Whether the page asks for the order of day and month.
     asks_for_date_order: bool,
 }
 
-/// Shows the proposed repairs.
 pub(crate) fn show(
     request: &PageRequest,
     context: &UploaderContext<'_>,
@@ -31,7 +29,7 @@ pub(crate) fn show(
 ) -> Result<Reply, PageError> {
     let proposals = content.proposals;
     let mut remedies = proposals.iter().map(Proposal::remedy);
-    Reply::page(&RepairsPage {
+    Reply::render(&RepairsPage {
         frame: Frame::new(request, context.signed_in, SettingsSection::Upload),
         asks_for_date_order: remedies.any(|remedy| remedy == Remedy::ChooseDateOrder),
         proposals,
@@ -39,13 +37,13 @@ pub(crate) fn show(
     })
 }
 
-/// Makes the chosen repairs, and begins the check.
+/// Stores the choices, and begins to make the repairs.
 pub(crate) fn choose(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let upload = uploads::find(session, request, context)?;
+    let upload = uploads::find_upload(session, request, context)?;
     if let Some(mut content) = FileContent::read(&upload) {
         let names = content
             .proposals

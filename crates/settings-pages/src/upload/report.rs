@@ -13,28 +13,25 @@ use trainee_file::{write_csv, write_csv_rows};
 use crate::request::context::UploaderContext;
 use crate::request::page::{Frame, PageError, Reply, SettingsSection};
 use crate::request::page_request::PageRequest;
-use crate::upload::files::{NO_ROWS, PIECE, send_in_pieces};
-use crate::upload::results::{SHOWN, status_words, sum};
+use crate::upload::files::{NO_ROWS, PIECE, Piece, send_in_pieces};
+use crate::upload::results::{SHOWN, describe_status, sum_rows};
 
-/// The name of the file.
 const FILE: &str = "report.csv";
-/// The headings of the file.
 const HEADINGS: [&str; 5] = ["line", "provider_trainee_id", "trainee_id", "status", "trn"];
 /// The most reports on the page of imports.
 pub(crate) const REPORTS: i64 = 20;
 /// The lines on a page.
 const PAGE: i64 = 100;
-/// The parameter of the query with the line before the page.
+/// The parameter with the line before the page.
 const AFTER: &str = "after";
 
-/// A report on a page.
 pub(crate) struct ReportSummary {
     pub(crate) address: String,
-    /// The time for people, such as `26 Nov, 11:37`.
+    /// For people, such as `26 Nov, 11:37`.
     pub(crate) time: String,
     pub(crate) full_time: String,
     pub(crate) email: String,
-    /// The counts: `12 rows: 1 registered, 8 refused`.
+    /// Such as `12 rows: 1 registered, 8 refused`.
     pub(crate) counts: String,
 }
 
@@ -52,9 +49,9 @@ impl From<&UploadReport> for ReportSummary {
         let all: i64 = report.counts.iter().map(|(_, rows)| rows).sum();
         let mut parts: Vec<String> = Vec::new();
         for status in SHOWN {
-            let rows = sum(&report.counts, &[status]);
+            let rows = sum_rows(&report.counts, &[status]);
             if rows > 0 {
-                parts.push(format!("{rows} {}", status_words(status)));
+                parts.push(format!("{rows} {}", describe_status(status)));
             }
         }
         Self {
@@ -71,21 +68,20 @@ impl From<&UploadReport> for ReportSummary {
     }
 }
 
-/// Shows a report.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let mut records = open(session, context.organisation)?;
-    let report = find(&mut records, request)?;
+    let mut records = open_records(session, context.organisation)?;
+    let report = find_report(&mut records, request)?;
     let after = request.query.value(AFTER).parse().unwrap_or(0);
     let lines = records.list_report_lines(&report, after, PAGE)?;
     let summary = ReportSummary::from(&report);
     let is_full = i64::try_from(lines.len()).is_ok_and(|lines| lines == PAGE);
     let last = lines.last().filter(|_| is_full);
     let next = last.map(|last| format!("{}?{AFTER}={}", summary.address, last.line));
-    Reply::page(&ReportPage {
+    Reply::render(&ReportPage {
         frame: Frame::new(request, context.signed_in, SettingsSection::Requests),
         report: summary,
         lines,
@@ -93,32 +89,37 @@ pub(crate) fn show(
     })
 }
 
-/// Sends a report as a file.
 pub(crate) fn download(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let report = find(&mut open(session, context.organisation)?, request)?;
+    let report = find_report(&mut open_records(session, context.organisation)?, request)?;
     let organisation = context.organisation.clone();
-    let read = move |session: &mut Session<'_>, after| {
-        let mut records = open(session, &organisation)?;
-        let lines = records.list_report_lines(&report, after, PIECE)?;
-        let Some(last) = lines.last() else {
-            return Ok(None);
-        };
-        let last = last.line;
-        let lines: Vec<[String; 5]> = lines.into_iter().map(cells).collect();
-        let text = write_csv_rows(lines.iter().map(|line| line.iter().map(String::as_str)))
-            .map_err(PageError::File)?;
-        Ok(Some((text, last)))
-    };
     let head = write_csv(HEADINGS, NO_ROWS).map_err(PageError::File)?;
-    Ok(send_in_pieces(FILE, head, read))
+    Ok(send_in_pieces(FILE, head, move |session, after| {
+        read_piece(session, &organisation, &report, after)
+    }))
 }
 
-/// Opens the records of the user's organisation.
-fn open<'b>(
+fn read_piece(
+    session: &mut Session<'_>,
+    organisation: &Provider,
+    report: &UploadReport,
+    after: i64,
+) -> Result<Option<Piece>, PageError> {
+    let mut records = open_records(session, organisation)?;
+    let lines = records.list_report_lines(report, after, PIECE)?;
+    let Some(last_line) = lines.last().map(|last| last.line) else {
+        return Ok(None);
+    };
+    let lines: Vec<[String; 5]> = lines.into_iter().map(to_cells).collect();
+    let text = write_csv_rows(lines.iter().map(|line| line.iter().map(String::as_str)))
+        .map_err(PageError::File)?;
+    Ok(Some(Piece { text, last_line }))
+}
+
+fn open_records<'b>(
     session: &'b mut Session<'_>,
     organisation: &Provider,
 ) -> Result<ProviderSession<'b>, PageError> {
@@ -126,8 +127,7 @@ fn open<'b>(
     own.ok_or(PageError::NotFound)
 }
 
-/// The report of the path.
-fn find(
+fn find_report(
     records: &mut ProviderSession<'_>,
     request: &PageRequest,
 ) -> Result<UploadReport, PageError> {
@@ -135,8 +135,7 @@ fn find(
     report.ok_or(PageError::NotFound)
 }
 
-/// The cells of a line of the file.
-fn cells(line: ReportLine) -> [String; 5] {
+fn to_cells(line: ReportLine) -> [String; 5] {
     [
         line.line.to_string(),
         line.record_key.unwrap_or_default(),

@@ -28,9 +28,8 @@ const AFTER: &str = "after";
 struct ProgressPage {
     frame: Frame,
     upload: UploadRecord,
-    /// The finished rows.
     done: i64,
-    /// All rows of the stage.
+    /// Of the stage.
     all: i64,
 }
 
@@ -40,51 +39,45 @@ struct ResultsPage {
     frame: Frame,
     upload: UploadRecord,
     counts: Vec<CountLine>,
-    /// The rows that can be sent.
     to_send: i64,
     has_failed: bool,
     /// Whether the cells of failed rows are stored.
     has_content: bool,
     short_rows: Vec<u64>,
-    /// The base path of the documentation of the newest version, if the same listener serves it.
+    /// The documentation of the newest version, if the same listener serves it.
     documents: Option<String>,
     problems: Vec<ProblemLine>,
     listed: String,
     rows: Vec<RowLine>,
-    /// The address of the next page of rows.
     next: Option<String>,
 }
 
-/// A status with the number of its rows.
 struct CountLine {
     words: &'static str,
     rows: i64,
     address: String,
 }
 
-/// A problem with the number of its rows.
 struct ProblemLine {
     count: ProblemCount,
     words: String,
     address: String,
 }
 
-/// A row with its result.
 struct RowLine {
     line: i64,
-    /// The key that the provider has given the trainee, or else its identifier; may be blank.
+    /// The key of the provider, or else the identifier; may be blank.
     name: String,
     problems: Vec<CellProblem>,
     details: RowDetails,
 }
 
-/// Shows an upload.
 pub(crate) fn show(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let upload = uploads::find(session, request, context)?;
+    let upload = uploads::find_upload(session, request, context)?;
     let content = FileContent::read(&upload);
     match (upload.state, content) {
         (UploadState::Received, Some(content)) => columns::show(request, context, upload, &content),
@@ -100,7 +93,8 @@ pub(crate) fn send(
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let upload = uploads::find(session, request, context)?;
+    let upload = uploads::find_upload(session, request, context)?;
+    // Does nothing after sending has begun; the page shows this.
     session.begin_upload_work(
         (context.uploader, upload.id),
         &[UploadState::Checked],
@@ -119,10 +113,11 @@ fn show_progress(
     let counts = session.count_upload_rows(&upload)?;
     let rows = i64::from(upload.rows);
     let (all, left) = if upload.state == UploadState::Sending {
-        let of_check = sum(&counts, &[RowStatus::Refused, RowStatus::Equal]);
-        (rows - of_check, sum(&counts, &RowStatus::TO_SEND))
+        // These rows are not sent.
+        let of_check = sum_rows(&counts, &[RowStatus::Refused, RowStatus::Equal]);
+        (rows - of_check, sum_rows(&counts, &RowStatus::TO_SEND))
     } else {
-        (rows, sum(&counts, &[RowStatus::Waiting]))
+        (rows, sum_rows(&counts, &[RowStatus::Waiting]))
     };
     let page = ProgressPage {
         frame: Frame::new(request, context.signed_in, SettingsSection::Upload),
@@ -145,8 +140,8 @@ fn show_results(
         .iter()
         .filter(|status| upload.state != UploadState::Checked || is_of_check(**status))
         .map(|status| CountLine {
-            words: title(upload.state, *status),
-            rows: sum(&counted, &[*status]),
+            words: describe_rows(upload.state, *status),
+            rows: sum_rows(&counted, &[*status]),
             address: format!("/settings/upload/{}?{STATUS}={}", upload.id, status.name()),
         })
         .collect();
@@ -162,7 +157,9 @@ fn show_results(
             count,
         });
     }
-    let with_rows = SHOWN.iter().find(|status| sum(&counted, &[**status]) > 0);
+    let with_rows = SHOWN
+        .iter()
+        .find(|status| sum_rows(&counted, &[**status]) > 0);
     let asked = RowStatus::named(request.query.value(STATUS));
     let status = asked.or(with_rows.copied()).unwrap_or(RowStatus::Equal);
     let problem = request.query.value(PROBLEM).parse::<i64>().ok();
@@ -176,48 +173,59 @@ fn show_results(
             RowFilter::Problem(line.count.number),
         ),
         None => (
-            title(upload.state, status).to_owned(),
+            describe_rows(upload.state, status).to_owned(),
             format!("/settings/upload/{}?{STATUS}={}", upload.id, status.name()),
             RowFilter::Statuses(&[status]),
         ),
     };
     let after = request.query.value(AFTER).parse().unwrap_or(0);
-    let (rows, last) = list_rows(session, &upload, filter, after)?;
+    let RowPage { rows, last_line } = list_rows(session, &upload, filter, after)?;
     let frame = Frame::new(request, context.signed_in, SettingsSection::Upload);
     let newest = request.versions.newest().filter(|_| frame.has_documents);
-    Reply::page(&ResultsPage {
+    Reply::render(&ResultsPage {
         documents: newest.map(|newest| paths::documentation(newest.version.label)),
         frame,
         counts,
-        to_send: sum(&counted, &RowStatus::TO_SEND),
-        has_failed: sum(&counted, &RowStatus::FAILED) > 0,
+        to_send: sum_rows(&counted, &RowStatus::TO_SEND),
+        has_failed: sum_rows(&counted, &RowStatus::FAILED) > 0,
         has_content: content.is_some(),
         short_rows: content.map_or_else(Vec::new, |content| content.short_rows),
         problems,
         listed,
         rows,
-        next: last.map(|line| format!("{address}&{AFTER}={line}")),
+        next: last_line.map(|line| format!("{address}&{AFTER}={line}")),
         upload,
     })
 }
 
-/// A page of rows after a line, and its last line unless it is the last page.
+/// Rows after a line.
+#[derive(Default)]
+struct RowPage {
+    rows: Vec<RowLine>,
+    /// `None` for the last page.
+    last_line: Option<i64>,
+}
+
 fn list_rows(
     session: &mut Session<'_>,
     upload: &UploadRecord,
     filter: RowFilter<'_>,
     after: i64,
-) -> Result<(Vec<RowLine>, Option<i64>), PageError> {
+) -> Result<RowPage, PageError> {
+    // One more than a page, to find out whether more rows follow.
     let mut found = session.list_upload_rows(upload, filter, after, PAGE + 1)?;
     let is_last = i64::try_from(found.len()).is_ok_and(|rows| rows <= PAGE);
     found.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
     let Some((first, last)) = found.first().zip(found.last()) else {
-        return Ok((Vec::new(), None));
+        return Ok(RowPage::default());
     };
-    let next = (!is_last).then_some(last.line);
+    let last_line = (!is_last).then_some(last.line);
     let problems = session.list_upload_problems(upload, first.line, last.line)?;
     let rows = found.into_iter().map(|row| RowLine::new(row, &problems));
-    Ok((rows.collect(), next))
+    Ok(RowPage {
+        rows: rows.collect(),
+        last_line,
+    })
 }
 
 impl RowLine {
@@ -241,7 +249,7 @@ impl From<UploadProblem> for CellProblem {
     }
 }
 
-/// The shown statuses, in the order of the page.
+/// In the order of the page.
 pub(crate) const SHOWN: [RowStatus; 8] = [
     RowStatus::RefusedWhenSent,
     RowStatus::ChangedMeanwhile,
@@ -253,15 +261,13 @@ pub(crate) const SHOWN: [RowStatus; 8] = [
     RowStatus::Equal,
 ];
 
-/// Whether a row has the status after the check.
 fn is_of_check(status: RowStatus) -> bool {
     let sent = [RowStatus::Registered, RowStatus::Changed];
     let failed = [RowStatus::RefusedWhenSent, RowStatus::ChangedMeanwhile];
     !sent.contains(&status) && !failed.contains(&status)
 }
 
-/// The title of the rows with a status.
-fn title(state: UploadState, status: RowStatus) -> &'static str {
+fn describe_rows(state: UploadState, status: RowStatus) -> &'static str {
     let is_sent = state != UploadState::Checked;
     match status {
         RowStatus::Waiting => "Not checked",
@@ -279,8 +285,8 @@ fn title(state: UploadState, status: RowStatus) -> &'static str {
     }
 }
 
-/// The words for a number of rows with a status, such as `registered`.
-pub(crate) fn status_words(status: RowStatus) -> &'static str {
+/// Describes rows with a status, such as `registered`.
+pub(crate) fn describe_status(status: RowStatus) -> &'static str {
     match status {
         RowStatus::Waiting => "not checked",
         RowStatus::Register => "not registered yet",
@@ -294,8 +300,7 @@ pub(crate) fn status_words(status: RowStatus) -> &'static str {
     }
 }
 
-/// The number of rows with one of these statuses.
-pub(crate) fn sum(counts: &[(RowStatus, i64)], statuses: &[RowStatus]) -> i64 {
+pub(crate) fn sum_rows(counts: &[(RowStatus, i64)], statuses: &[RowStatus]) -> i64 {
     let counted = counts
         .iter()
         .filter(|(status, _)| statuses.contains(status));

@@ -15,11 +15,9 @@ use crate::request::page::{PageError, Reply};
 use crate::request::page_request::PageRequest;
 use crate::upload::names;
 
-/// The nested records of each list in a template.
+/// Per nested list.
 const RECORDS: usize = 2;
 
-/// Sends the template of the version in the path. The headings are names of this version, and the
-/// cells are values for the newest version, whose rules apply to a file.
 pub(crate) fn download(
     _: &mut Session<'_>,
     request: &PageRequest,
@@ -29,12 +27,18 @@ pub(crate) fn download(
     let version = request.versions.named(label);
     let version = version.map_err(|_| PageError::NotFound)?;
     let newest = request.versions.newest().ok_or(PageError::NotFound)?;
-    let names = names::names(request.versions);
-    let text = template(version.version, newest.version, &names)?;
+    let names = names::collect_names(request.versions);
+    // The headings are names of this version. The cells are values for the newest version, whose rules
+    // apply to a file.
+    let text = write_template(version.version, newest.version, &names)?;
     Ok(Reply::Csv("trainees.csv", text))
 }
 
-fn template(version: &ApiVersion, newest: &ApiVersion, names: &Names) -> Result<String, PageError> {
+fn write_template(
+    version: &ApiVersion,
+    newest: &ApiVersion,
+    names: &Names,
+) -> Result<String, PageError> {
     let example = Request {
         version: newest,
         record: &example::trainee(),
@@ -42,7 +46,7 @@ fn template(version: &ApiVersion, newest: &ApiVersion, names: &Names) -> Result<
     };
     let example = serde_json::to_value(example).map_err(|error| PageError::File(error.into()))?;
     let (mut header, mut cells) = (Vec::new(), Vec::new());
-    for heading in headings(version) {
+    for heading in list_headings(version) {
         let text = match names.recognise(&heading) {
             Some(Column::Field(field)) => cell(at(&example, &field)),
             Some(Column::Nested {
@@ -63,17 +67,16 @@ fn template(version: &ApiVersion, newest: &ApiVersion, names: &Names) -> Result<
     write_csv(header, [cells.iter().map(String::as_str)]).map_err(PageError::File)
 }
 
-/// The names of a version for the columns of a trainee and its nested records.
-fn headings(version: &ApiVersion) -> Vec<String> {
+fn list_headings(version: &ApiVersion) -> Vec<String> {
     let inputs = Trainee::inputs(version).entries.iter();
     let mut headings: Vec<String> = inputs.map(|input| input.name.to_owned()).collect();
-    for nested in for_each_nested!(nested_headings(version)) {
+    for nested in for_each_nested!(list_nested_headings(version)) {
         headings.extend(nested);
     }
     headings
 }
 
-fn nested_headings<R: WireNested>(version: &ApiVersion) -> Vec<String> {
+fn list_nested_headings<R: WireNested>(version: &ApiVersion) -> Vec<String> {
     let list = R::LIST.info().name;
     let mut headings = Vec::new();
     for number in 1..=RECORDS {

@@ -21,22 +21,20 @@ pub(crate) struct UploadsPage {
     frame: Frame,
     faults: Faults,
     uploads: Vec<UploadRecord>,
-    /// The served versions, newest first.
+    /// Newest first.
     versions: Vec<Label>,
     limits: Limits,
 }
 
-/// Shows the form and the uploads.
 pub(crate) fn list(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    Reply::page(&page(session, request, context, Faults::default())?)
+    Reply::render(&load_page(session, request, context, Faults::default())?)
 }
 
-/// The page with the form and the uploads.
-pub(crate) fn page(
+pub(crate) fn load_page(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
@@ -52,8 +50,7 @@ pub(crate) fn page(
     })
 }
 
-/// The upload of the path.
-pub(crate) fn find(
+pub(crate) fn find_upload(
     session: &mut Session<'_>,
     request: &PageRequest,
     context: &UploaderContext<'_>,
@@ -62,9 +59,8 @@ pub(crate) fn find(
     found.ok_or(PageError::NotFound)
 }
 
-/// Begins the work on an upload whose rows wait for a server, and opens its page.
 pub(crate) fn begin_work(id: i64) -> Reply {
-    Reply::after(async move |request: Arc<PageRequest>| {
+    Reply::from_work(async move |request: Arc<PageRequest>| {
         work::begin_waiting(&request.state, &request.settings.long_jobs).await;
         Ok(Reply::Redirect(Target::Upload(id)))
     })
@@ -76,7 +72,7 @@ pub(crate) fn delete(
     request: &PageRequest,
     context: &UploaderContext<'_>,
 ) -> Result<Reply, PageError> {
-    let upload = find(session, request, context)?;
+    let upload = find_upload(session, request, context)?;
     let target = match session.delete_upload(context.uploader, upload.id)? {
         true => Target::Uploads,
         false => Target::Upload(upload.id),
@@ -84,8 +80,7 @@ pub(crate) fn delete(
     Ok(Reply::Redirect(target))
 }
 
-/// The words for a state.
-pub(crate) fn state_words(state: &UploadState) -> &'static str {
+pub(crate) fn describe_state(state: &UploadState) -> &'static str {
     match state {
         UploadState::Received => "received, columns not confirmed yet",
         UploadState::Preparing => "being prepared",

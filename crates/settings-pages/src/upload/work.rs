@@ -23,7 +23,6 @@ use storage::accounts::uploads::{
     RowFilter, RowStatus, UploadLease, UploadProblem, UploadRecord, UploadRow, UploadState,
 };
 use storage::error::{DatabaseError, JobError, StorageError};
-use storage::session::Session;
 use trainee_file::{Column, Row, TraineeRow};
 
 use crate::upload::content::{CellProblem, FileContent, StoredRequest, split_cells};
@@ -35,28 +34,26 @@ mod prepare;
 mod requests;
 mod send;
 
-/// The pause between two searches for uploads that wait for a server.
+/// Between two searches for uploads that wait for a server.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The number of rows whose results are stored together.
+/// The rows whose results are stored together.
 const PORTION: i64 = 50;
-/// The shortest time for a portion, so that 5,000 rows take 40 s and leave most of the server to
-/// requests of the API.
+/// 5,000 rows take at least 40 s, which leaves most of the server to requests of the API.
 const PORTION_TIME: Duration = Duration::from_millis(400);
-/// The most rows that are checked or sent at once.
 const ROWS_AT_ONCE: usize = 4;
-/// The most stored problems of a row.
+/// Stored per row.
 const MAX_PROBLEMS: usize = 20;
-/// The pauses before a row is sent again while the register is busy.
+/// Before a row is sent again while the register is busy.
 const PAUSES: [Duration; 4] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
     Duration::from_secs(2),
     Duration::from_secs(5),
 ];
-/// The time between two renewals of the lease, which is longer, while the rows of a portion run.
+/// The lease is longer.
 const LEASE_RENEWAL: Duration = Duration::from_secs(10);
 
-/// The reason that work ends before its last row.
+/// Why work ends before its last row.
 #[derive(Debug, thiserror::Error)]
 enum WorkEnd {
     #[error("the server stops")]
@@ -95,7 +92,7 @@ impl JobError for WorkEnd {
     }
 }
 
-/// Starts the work on uploads, which runs as long as the server. Must be called on a `LocalSet`.
+/// Starts the work on uploads. Must be called on a `LocalSet`.
 pub fn start(state: GatewayState, jobs: LongJobs) {
     rt::spawn(async move {
         loop {
@@ -105,8 +102,7 @@ pub fn start(state: GatewayState, jobs: LongJobs) {
     });
 }
 
-/// Begins to work on uploads that wait for a server, unless enough others run. The work goes on after
-/// the caller on the server's own thread, so that an ending worker does not interrupt it.
+/// Begins to work on uploads that wait for a server, unless enough others run.
 pub(crate) async fn begin_waiting(state: &GatewayState, jobs: &LongJobs) {
     loop {
         match state.store.read(|session| session.has_upload_work()).await {
@@ -127,6 +123,8 @@ pub(crate) async fn begin_waiting(state: &GatewayState, jobs: &LongJobs) {
             Err(error) => return log::warn!("upload not begun: {}", Causes(&error)),
         };
         let (state, jobs) = (state.clone(), jobs.clone());
+        // On the server's own thread: the work continues after the caller, and an ending worker does
+        // not interrupt it.
         System::current().arbiter().spawn_fn(move || {
             let name = format!("upload-{}", upload.id).into();
             rt::spawn(async move {
@@ -139,7 +137,6 @@ pub(crate) async fn begin_waiting(state: &GatewayState, jobs: &LongJobs) {
     }
 }
 
-/// Works on an upload, and logs why the work ends before its last row.
 async fn run(state: Arc<GatewayState>, upload: UploadRecord, lease: UploadLease, job: LongJob) {
     if let Err(end) = work_on(state, upload, lease, job).await {
         let request_id = request_id::for_the_log();
@@ -156,7 +153,7 @@ async fn work_on(
 ) -> Result<(), WorkEnd> {
     let content = FileContent::read(&upload).ok_or(WorkEnd::Unreadable)?;
     let work = Work {
-        columns: content.known_columns(&names::names(state.versions)),
+        columns: content.recognise_columns(&names::collect_names(state.versions)),
         user: UserIdentity {
             upload_id: upload.id,
             uploader: upload.by,
@@ -185,7 +182,6 @@ async fn work_on(
 /// A row with its result and its problems, or the reason that the work ends with it.
 type RowResult = Result<(UploadRow, Vec<CellProblem>), WorkEnd>;
 
-/// The work on the rows of one upload.
 struct Work {
     state: Arc<GatewayState>,
     upload: UploadRecord,
@@ -194,18 +190,17 @@ struct Work {
     columns: Vec<Column>,
     job: LongJob,
     lease: RefCell<UploadLease>,
-    /// The trainees with the keys of the file.
+    /// With the keys of the file.
     trainees: Mutex<check::TraineesByKey>,
 }
 
 impl Work {
-    /// The JSON members around records in the version that reads the rows, the newest one.
     fn envelope(&self) -> Envelope {
+        // The newest version reads the rows.
         let newest = self.state.versions.newest();
         newest.map_or(Envelope::COMMON, |served| served.version.wire.envelope)
     }
 
-    /// Checks or sends the rows that wait for it.
     async fn work_on_rows(&self) -> Result<(), WorkEnd> {
         let is_sending = self.upload.state == UploadState::Sending;
         let (statuses, end): (&[RowStatus], _) = if is_sending {
@@ -233,7 +228,6 @@ impl Work {
         }
     }
 
-    /// Up to `most` rows with these statuses after a line.
     async fn list_rows(
         &self,
         statuses: &'static [RowStatus],
@@ -241,13 +235,13 @@ impl Work {
         most: i64,
     ) -> Result<Vec<UploadRow>, StorageError> {
         let upload = self.upload.clone();
-        let list = move |session: &mut Session<'_>| {
+        let listed = self.state.store.read(move |session| {
             session.list_upload_rows(&upload, RowFilter::Statuses(statuses), after, most)
-        };
-        self.state.store.read(list).await
+        });
+        listed.await
     }
 
-    /// Runs the rows of a portion, a few at once, and renews the lease while they run.
+    /// Runs the rows of a portion, a few at once.
     async fn run_rows(
         &self,
         rows: impl Iterator<Item = impl Future<Output = RowResult>>,
@@ -257,25 +251,26 @@ impl Work {
         loop {
             match timeout(LEASE_RENEWAL, &mut results).await {
                 Ok(results) => return Ok(results),
+                // Renews the lease: a busy register can delay a row for longer.
                 Err(_) => self.store_rows(Vec::new(), Vec::new()).await?,
             }
         }
     }
 
-    /// Stores the results of a portion. Fails after that if a row has ended the work, or if the server
-    /// stops.
+    /// Fails if a row has ended the work, or if the server stops.
     async fn store_results(&self, results: Vec<RowResult>) -> Result<(), WorkEnd> {
         let (mut rows, mut problems) = (Vec::new(), Vec::new());
         let mut end = Ok(());
         for result in results {
             match result {
                 Ok((row, found)) => {
-                    problems.extend(stored_problems(row.line, found));
+                    problems.extend(limit_problems(row.line, found));
                     rows.push(row);
                 }
                 Err(error) => end = Err(error),
             }
         }
+        // Stored before the work ends: the rows that have run are not run again.
         self.store_rows(rows, problems).await?;
         if self.job.is_stopping() {
             return Err(WorkEnd::Stopping);
@@ -290,27 +285,26 @@ impl Work {
         problems: Vec<UploadProblem>,
     ) -> Result<(), WorkEnd> {
         let lease = self.lease.borrow().clone();
-        let store =
-            move |session: &mut Session<'_>| session.store_upload_rows(&lease, &rows, &problems);
-        let renewed = self.state.store.write::<_, StorageError>(store).await?;
-        self.lease.replace(renewed.ok_or(WorkEnd::LeaseLost)?);
+        let stored = self.state.store.write::<_, StorageError>(move |session| {
+            session.store_upload_rows(&lease, &rows, &problems)
+        });
+        self.lease.replace(stored.await?.ok_or(WorkEnd::LeaseLost)?);
         Ok(())
     }
 
     /// Gives up the lease, and moves the upload to a state.
     async fn finish(&self, to: UploadState, content: Option<String>) -> Result<(), WorkEnd> {
         let lease = self.lease.borrow().clone();
-        let finish = move |session: &mut Session<'_>| {
+        let finished = self.state.store.write::<_, StorageError>(move |session| {
             session.finish_upload_work(&lease, to, content.as_deref())
-        };
-        match self.state.store.write::<_, StorageError>(finish).await? {
+        });
+        match finished.await? {
             true => Ok(()),
             false => Err(WorkEnd::LeaseLost),
         }
     }
 
-    /// A stored row by the names of its columns.
-    fn trainee_row(&self, row: &UploadRow) -> TraineeRow {
+    fn read_trainee_row(&self, row: &UploadRow) -> TraineeRow {
         let row = Row {
             line: u64::try_from(row.line).unwrap_or_default(),
             cells: split_cells(&row.cells),
@@ -318,28 +312,27 @@ impl Work {
         TraineeRow::new(&row, &self.columns)
     }
 
-    /// The heading above a column; the name of the column if the file has none.
-    fn heading(&self, column_name: &str) -> String {
+    fn find_heading(&self, column_name: &str) -> String {
         let mut columns = self.columns.iter();
         let place = columns.position(|column| column.to_string() == column_name);
+        // A problem can be about a field without a column.
         let heading = place.and_then(|place| self.content.header.get(place));
         heading.map_or(column_name, String::as_str).to_owned()
     }
 
-    /// A request of a row. Its idempotency key is made of the user, the upload, the line, and the part
-    /// of the row. A second upload of the file has other keys, because records that the first one
-    /// added may be gone.
-    fn request(
+    fn build_request(
         &self,
         line: i64,
         trainee_id: &str,
         stored: &StoredRequest,
     ) -> Result<RowRequest, WorkEnd> {
+        // A second upload of the file has other keys, because records that the first one added may be
+        // gone.
         let (user, id) = (self.upload.by.user_id(), self.upload.id);
         let part = &stored.columns;
         Ok(RowRequest {
             position: u32::try_from(line - 1).unwrap_or_default(),
-            endpoint: stored.endpoint().ok_or(WorkEnd::Unreadable)?,
+            endpoint: stored.find_endpoint().ok_or(WorkEnd::Unreadable)?,
             trainee_id: trainee_id.to_owned(),
             nested_id: stored.nested_id.clone(),
             body: stored.body.clone().into_bytes(),
@@ -356,7 +349,7 @@ impl Work {
         trainee_id: &str,
         stored: &StoredRequest,
     ) -> Result<RowOutcome, WorkEnd> {
-        let request = self.request(line, trainee_id, stored)?;
+        let request = self.build_request(line, trainee_id, stored)?;
         self.run(RowRequest {
             validates_only: true,
             ..request
@@ -364,8 +357,7 @@ impl Work {
         .await
     }
 
-    /// Runs a request of a row, again while the register is busy. After the last pause, the outcome
-    /// is that of a refused row.
+    /// Runs a request of a row, again while the register is busy.
     async fn run(&self, row: RowRequest) -> Result<RowOutcome, WorkEnd> {
         for pause in PAUSES {
             let outcome = self.run_once(row.clone()).await?;
@@ -377,6 +369,7 @@ impl Work {
             }
             sleep(pause).await;
         }
+        // The outcome is that of a refused row.
         self.run_once(row).await
     }
 
@@ -389,8 +382,7 @@ impl Work {
     }
 }
 
-/// The problems of a row as they are stored, up to a limit.
-fn stored_problems(line: i64, mut found: Vec<CellProblem>) -> Vec<UploadProblem> {
+fn limit_problems(line: i64, mut found: Vec<CellProblem>) -> Vec<UploadProblem> {
     let left_out = found.len().saturating_sub(MAX_PROBLEMS);
     found.truncate(MAX_PROBLEMS);
     if left_out > 0 {

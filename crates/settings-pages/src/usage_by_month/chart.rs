@@ -2,24 +2,25 @@
 //! version has its own colour and pattern, and the description contains every number as text.
 //! Identifiers begin with `usage-`, so that a page can embed the picture.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use askama::Template;
+use chrono::NaiveDate;
 
-use super::{UsageByMonth, month_name};
+use super::{UsageByMonth, format_month};
 
 // All measures are in the units of the picture.
 const LEFT: i64 = 64;
 const MONTH_WIDTH: i64 = 50;
 const BAR_WIDTH: i64 = 34;
 const TOP: i64 = 10;
-/// The height of the highest possible bar.
+/// Of the highest possible bar.
 const BAR_HEIGHT: i64 = 200;
-/// The height of one line of the legend.
 const LEGEND_LINE: i64 = 20;
-/// The vertical position of the bottom of the bars.
+/// The bottom of the bars.
 const BASE: i64 = TOP + BAR_HEIGHT;
-/// The distance between the bars and the first line of the legend.
+/// Between the bars and the first line of the legend.
 const LEGEND_GAP: i64 = 32;
 
 /// Colours and patterns of the versions. Each colour has a contrast of at least 3 to 1 to black and
@@ -76,61 +77,24 @@ struct Bar {
 }
 
 /// Draws the requests. The width depends on the number of months.
-///
-/// # Errors
-///
-/// When the template fails.
-pub(crate) fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
-    let labels = usage.versions();
-    let requests = usage.by_version();
-    let of_month = |month| -> i64 {
-        labels
-            .iter()
-            .filter_map(|label| requests.get(&(month, *label)))
-            .sum()
-    };
-    let highest = rounded_up(
-        usage
-            .months
-            .iter()
-            .map(|month| of_month(*month))
-            .max()
-            .unwrap_or_default(),
-    );
-    let mut months = Vec::new();
-    for (x, month) in (0..)
-        .map(|number| LEFT + number * MONTH_WIDTH + 8)
+pub(crate) fn draw(usage: &UsageByMonth) -> Result<String, askama::Error> {
+    let labels = usage.list_versions();
+    let requests = usage.sum_by_version();
+    let of_months = usage.months.iter().map(|month| -> i64 {
+        let of_versions = labels.iter().map(|label| (*month, *label));
+        of_versions.filter_map(|key| requests.get(&key)).sum()
+    });
+    let highest = round_up(of_months.max().unwrap_or_default());
+    let positions = (0..).map(|number| LEFT + number * MONTH_WIDTH + 8);
+    let months: Vec<_> = positions
         .zip(&usage.months)
-    {
-        let name = month_name(*month);
-        let mut bars = Vec::new();
-        let mut below = 0;
-        for (version, label) in (1..).zip(&labels) {
-            let Some(count) = requests
-                .get(&(*month, *label))
-                .copied()
-                .filter(|count| *count > 0)
-            else {
-                continue;
-            };
-            let top = y(below + count, highest);
-            let bottom = y(below, highest);
-            let title = format!("{name}, {label}: {count}");
-            bars.push(Bar {
-                version,
-                y: top,
-                height: bottom - top,
-                title,
-            });
-            below += count;
-        }
-        months.push(Month {
-            name,
+        .map(|(x, month)| Month {
+            name: format_month(*month),
             x,
             middle: x + BAR_WIDTH / 2,
-            bars,
-        });
-    }
+            bars: stack_bars(*month, &labels, &requests, highest),
+        })
+        .collect();
     let legend = (0..).map(|line| BASE + LEGEND_GAP + line * LEGEND_LINE);
     let versions = labels.iter().zip(STYLES.iter().cycle()).zip(legend);
     let versions: Vec<_> = versions
@@ -149,7 +113,7 @@ pub(crate) fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
         BASE + LEGEND_GAP + i64::try_from(versions.len()).unwrap_or_default() * LEGEND_LINE;
     let width = LEFT + i64::try_from(months.len()).unwrap_or_default() * MONTH_WIDTH;
     let grid = [0, highest / 2, highest].map(|requests| GridLine {
-        y: y(requests, highest),
+        y: scale(requests, highest),
         requests,
     });
     let chart = Chart {
@@ -158,7 +122,7 @@ pub(crate) fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
         left: LEFT,
         base: BASE,
         bar_width: BAR_WIDTH,
-        description: description(usage),
+        description: describe(usage),
         versions,
         grid: grid.into(),
         months,
@@ -166,11 +130,37 @@ pub(crate) fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
     chart.render()
 }
 
-/// All numbers of the picture as text: the requests of each month by version.
+/// Stacks the bars of a month by version, the oldest at the bottom.
+fn stack_bars(
+    month: NaiveDate,
+    labels: &[&str],
+    requests: &BTreeMap<(NaiveDate, &str), i64>,
+    highest: i64,
+) -> Vec<Bar> {
+    let mut bars = Vec::new();
+    let mut below = 0;
+    for (version, label) in (1..).zip(labels) {
+        let count = requests.get(&(month, *label)).copied().unwrap_or_default();
+        if count <= 0 {
+            continue;
+        }
+        let top = scale(below + count, highest);
+        bars.push(Bar {
+            version,
+            y: top,
+            height: scale(below, highest) - top,
+            title: format!("{}, {label}: {count}", format_month(month)),
+        });
+        below += count;
+    }
+    bars
+}
+
+/// Describes all numbers of the picture: the requests of each month by version.
 #[must_use]
-pub(crate) fn description(usage: &UsageByMonth) -> String {
-    let requests = usage.by_version();
-    let versions = usage.versions();
+pub(crate) fn describe(usage: &UsageByMonth) -> String {
+    let requests = usage.sum_by_version();
+    let versions = usage.list_versions();
     let mut text = String::new();
     for month in &usage.months {
         let count =
@@ -183,19 +173,18 @@ pub(crate) fn description(usage: &UsageByMonth) -> String {
         };
         let space = if text.is_empty() { "" } else { " " };
         // Writing to a string cannot fail.
-        let _ = write!(text, "{space}{}: {counts}.", month_name(*month));
+        let _ = write!(text, "{space}{}: {counts}.", format_month(*month));
     }
     text
 }
 
-/// The vertical position of the given number of requests, scaled to the highest grid line.
-fn y(requests: i64, highest: i64) -> i64 {
+fn scale(requests: i64, highest: i64) -> i64 {
     BASE - requests.saturating_mul(BAR_HEIGHT) / highest.max(1)
 }
 
-/// Rounds a number of requests up to 2, 4, 6, 8 or 10 times a power of ten, so that the grid lines
-/// are round numbers.
-fn rounded_up(requests: i64) -> i64 {
+/// Rounds up to 2, 4, 6, 8 or 10 times a power of ten.
+fn round_up(requests: i64) -> i64 {
+    // The grid lines are the whole number and its half: both are round.
     let mut unit = 1;
     while requests > unit * 10 {
         unit *= 10;
@@ -211,7 +200,6 @@ fn rounded_up(requests: i64) -> i64 {
 mod tests {
     use super::*;
     use crate::usage_by_month::MonthTotal;
-    use chrono::NaiveDate;
 
     fn month(text: &str) -> NaiveDate {
         text.parse().unwrap()
@@ -243,16 +231,20 @@ mod tests {
             snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots/usage"),
             prepend_module_to_snapshot => false,
         }, {
-            insta::assert_snapshot!("chart", svg(&usage()).unwrap());
+            insta::assert_snapshot!("chart", draw(&usage()).unwrap());
         });
     }
 
     #[test]
-    fn chart_describes_every_number_and_versions_have_own_patterns() {
+    fn chart_describes_every_number() {
         assert_eq!(
-            description(&usage()),
+            describe(&usage()),
             "2026-08: v2.0 40. 2026-09: none. 2026-10: v2.0 100, v10.0 30."
         );
+    }
+
+    #[test]
+    fn versions_have_own_patterns() {
         let patterns: std::collections::BTreeSet<_> =
             STYLES.iter().map(|(_, pattern)| pattern).collect();
         assert_eq!(patterns.len(), STYLES.len());
@@ -264,7 +256,7 @@ mod tests {
             vec![month("2026-08-01")],
             vec![total("2026-08-01", "<script>", "x", 1)],
         );
-        let picture = svg(&usage).unwrap();
+        let picture = draw(&usage).unwrap();
         assert!(
             !picture.contains("<script>") && picture.contains("script"),
             "{picture}"
@@ -274,12 +266,12 @@ mod tests {
     #[test]
     fn months_without_requests_are_drawn() {
         let usage = UsageByMonth::new(vec![month("2026-08-01")], Vec::new());
-        assert!(svg(&usage).unwrap().contains("2026-08"));
+        assert!(draw(&usage).unwrap().contains("2026-08"));
     }
 
     #[test]
     fn highest_grid_line_is_round_number() {
-        let rounded = [0, 1, 2, 3, 10, 11, 99, 100, 101, 12_345].map(rounded_up);
+        let rounded = [0, 1, 2, 3, 10, 11, 99, 100, 101, 12_345].map(round_up);
         assert_eq!(rounded, [2, 2, 2, 4, 10, 20, 100, 100, 200, 20_000]);
     }
 }

@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
 use domain::values::iso_8601::timestamp;
 use settings_pages::request_report::{
-    code, endpoint, help, problem_text, refused_most, statuses, time, version,
+    describe_problem, find_help, load_frequent_refusals, parse_code, parse_endpoint,
+    parse_statuses, parse_time, parse_version,
 };
 use storage::base::cause::Cause;
 use storage::error::{Refusal, StorageError};
@@ -51,28 +52,28 @@ pub(crate) struct List {
     #[arg(long, value_name = "UKPRN", value_parser = ukprn)]
     provider: String,
     /// Only requests answered at this time or later, such as 2026-10-05T09:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     from: Option<DateTime<Utc>>,
     /// Only requests answered before this time
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<DateTime<Utc>>,
     /// Only refused or only accepted requests
     #[arg(long, value_enum)]
     outcome: Option<OutcomeOption>,
     /// Only requests with this reply status, such as 422 or 4xx
-    #[arg(long, value_parser = statuses)]
+    #[arg(long, value_parser = parse_statuses)]
     status: Option<RangeInclusive<u16>>,
     /// Only requests to this endpoint, such as "POST /trainees"
-    #[arg(long, value_parser = endpoint)]
+    #[arg(long, value_parser = parse_endpoint)]
     endpoint: Option<String>,
     /// Only requests to this API version
-    #[arg(long = "version", value_name = "LABEL", value_parser = version)]
+    #[arg(long = "version", value_name = "LABEL", value_parser = parse_version)]
     version: Option<String>,
     /// Only requests with this token number; see `token list`
     #[arg(long, value_name = "ID", value_parser = id)]
     token: Option<i64>,
     /// Only requests with this problem code
-    #[arg(long, value_parser = code)]
+    #[arg(long, value_parser = parse_code)]
     code: Option<String>,
     /// Only the request with this identifier
     #[arg(long, value_name = "ID")]
@@ -123,9 +124,10 @@ impl RequestCommand {
                 provider,
                 output,
             } => {
-                let (since, most) = read_for_provider(&database.open()?, &provider, |session| {
-                    refused_most(session)
+                let frequent = read_for_provider(&database.open()?, &provider, |session| {
+                    load_frequent_refusals(session)
                 })?;
+                let most = frequent.refusals;
                 let rows: Vec<_> = most.kinds.into_iter().map(refused_cells).collect();
                 output.print(REFUSED_HEADINGS, &rows)?;
                 let incomplete_note = if most.is_complete {
@@ -135,7 +137,7 @@ impl RequestCommand {
                 };
                 output.note(format_args!(
                     "\nsince {}: refused requests {}{incomplete_note}",
-                    timestamp(since),
+                    timestamp(frequent.since),
                     most.counted
                 ))
             }
@@ -188,7 +190,7 @@ impl List {
 
 /// The row of a request in `request list`.
 fn cells(request: RecordedRequest) -> [Cell; 8] {
-    let mut problems: Vec<_> = request.problems.iter().map(problem_text).collect();
+    let mut problems: Vec<_> = request.problems.iter().map(describe_problem).collect();
     if request.problems_left_out > 0 {
         problems.push(format!("and {} more", request.problems_left_out));
     }
@@ -213,7 +215,7 @@ fn refused_cells(refused: RefusedRequests) -> [Cell; 9] {
         requests,
         newest,
     } = refused;
-    let help = help(&kind.version, &kind.code, kind.status);
+    let help = find_help(&kind.version, &kind.code, kind.status);
     [
         Number(requests).into(),
         Number(kind.status).into(),

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use storage::accounts::users::UserRole;
 
-/// The number of digits of a UKPRN.
 const UKPRN_DIGITS: usize = 8;
-/// The maximum number of organisations read from a claim.
+/// Read from a claim.
 const MAX_ORGANISATIONS: usize = 100;
 
 /// The name of a claim. A name that begins with a slash is a JSON pointer into the claims (RFC
@@ -18,8 +17,8 @@ const MAX_ORGANISATIONS: usize = 100;
 #[derive(Debug, Clone)]
 pub struct ClaimName(String);
 
-/// The claims of an ID token that the standards define (OpenID Connect Core 1.0, sections 2 and
-/// 5.1). `openidconnect` reads them itself, so they are not among [`OtherClaims`].
+/// Defined by OpenID Connect Core 1.0, sections 2 and 5.1. `openidconnect` reads these claims
+/// itself, so they are not among [`OtherClaims`].
 const DEFINED: [&str; 29] = [
     "iss",
     "sub",
@@ -52,7 +51,7 @@ const DEFINED: [&str; 29] = [
     "address",
 ];
 
-/// Error: a claim has a defined meaning, so it cannot contain an organisation or a role.
+/// The claim has a defined meaning, so it cannot contain an organisation or a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("OpenID Connect defines this claim for another purpose")]
 pub struct DefinedClaim;
@@ -75,7 +74,6 @@ impl fmt::Display for ClaimName {
     }
 }
 
-/// The claims that OpenID Connect does not define.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct OtherClaims {
     #[serde(flatten)]
@@ -87,11 +85,11 @@ impl openidconnect::AdditionalClaims for OtherClaims {}
 impl OtherClaims {
     /// Whether the claim is present and not `null`.
     pub(super) fn has(&self, name: &ClaimName) -> bool {
-        self.value(name).is_some_and(|value| !value.is_null())
+        self.find(name).is_some_and(|value| !value.is_null())
     }
 
-    /// The value of a claim, or the value in a claim that the JSON pointer leads to.
-    fn value(&self, ClaimName(name): &ClaimName) -> Option<&Value> {
+    /// Finds a claim, or the value in it that the JSON pointer leads to.
+    fn find(&self, ClaimName(name): &ClaimName) -> Option<&Value> {
         let Some(path) = name.strip_prefix('/') else {
             return self.claims.get(name);
         };
@@ -108,17 +106,12 @@ impl OtherClaims {
         }
     }
 
-    /// The value of a claim, or the values of an array, as texts. Blank values and other types than
-    /// texts and numbers are left out.
-    fn texts(&self, name: Option<&ClaimName>) -> Vec<String> {
-        let text = |value: &Value| match value {
-            Value::String(text) => Some(text.trim().to_owned()),
-            Value::Number(number) => Some(number.to_string()),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-        };
-        let mut texts: Vec<String> = match name.and_then(|name| self.value(name)) {
-            Some(Value::Array(values)) => values.iter().filter_map(text).collect(),
-            Some(value) => text(value).into_iter().collect(),
+    /// Reads a claim, or the values of an array, as texts. Blank values and other types than texts
+    /// and numbers are left out.
+    fn read_texts(&self, name: Option<&ClaimName>) -> Vec<String> {
+        let mut texts: Vec<String> = match name.and_then(|name| self.find(name)) {
+            Some(Value::Array(values)) => values.iter().filter_map(read_text).collect(),
+            Some(value) => read_text(value).into_iter().collect(),
             None => Vec::new(),
         };
         texts.retain(|text| !is_blank(text));
@@ -126,20 +119,38 @@ impl OtherClaims {
     }
 }
 
-/// The names of the claims that are read.
+fn read_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Reads a claim of the ID token, or of the user info if the token lacks it.
+fn read_from_either(
+    name: Option<&ClaimName>,
+    token: &OtherClaims,
+    user_info: Option<&OtherClaims>,
+) -> Vec<String> {
+    let is_in_token = name.is_some_and(|name| token.has(name));
+    let source = user_info.filter(|_| !is_in_token).unwrap_or(token);
+    source.read_texts(name)
+}
+
 #[derive(Debug, Clone)]
 pub struct ClaimNames {
-    /// The claim with the UKPRN of the organisation, or with several UKPRNs.
+    /// With one or several UKPRNs.
     pub provider: Option<ClaimName>,
-    /// The claim with the role, or with several roles.
+    /// With one or several roles.
     pub role: Option<ClaimName>,
-    /// The role of an admin of an organisation.
+    /// The role of admins of an organisation.
     pub admin: String,
-    /// The role of an operator of the service.
+    /// The role of operators of the service.
     pub operator: Option<String>,
 }
 
-/// The permissions of a user according to the claims.
+/// What the claims permit a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claimed {
     pub(super) ukprns: Vec<String>,
@@ -148,24 +159,14 @@ pub(super) struct Claimed {
 }
 
 impl ClaimNames {
-    /// The names of all configured claims.
-    pub(super) fn all(&self) -> impl Iterator<Item = &ClaimName> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ClaimName> {
         self.provider.iter().chain(&self.role)
     }
 
-    /// Reads the permissions from the claims of the ID token. A claim that is missing there is read
-    /// from the user info, `more`.
+    /// Reads the permissions from the claims of the ID token, or else of the user info, `more`.
     pub(super) fn read(&self, claims: &OtherClaims, more: Option<&OtherClaims>) -> Claimed {
-        let texts = |name: &Option<ClaimName>| {
-            let is_in_token = name.as_ref().is_some_and(|name| claims.has(name));
-            let source = match more {
-                Some(more) if !is_in_token => more,
-                Some(_) | None => claims,
-            };
-            source.texts(name.as_ref())
-        };
-        let roles = texts(&self.role);
-        let mut ukprns = texts(&self.provider);
+        let roles = read_from_either(self.role.as_ref(), claims, more);
+        let mut ukprns = read_from_either(self.provider.as_ref(), claims, more);
         ukprns.retain(|ukprn| {
             ukprn.len() == UKPRN_DIGITS && ukprn.bytes().all(|byte| byte.is_ascii_digit())
         });

@@ -11,12 +11,9 @@ use ureq::{Agent, http};
 
 use crate::signing_in::client_tls::{self, NoRootCertificates};
 
-/// The time limit for all requests of one page.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The maximum size of a reply, in bytes.
 const MAX_REPLY_BYTES: u64 = 1_048_576;
 
-/// The addresses that may be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// `https` only.
@@ -26,7 +23,7 @@ enum Reach {
 }
 
 impl Reach {
-    /// The kind of an address; `None` for addresses that are never requested.
+    /// Returns `None` for addresses that are never requested.
     fn from_address(address: &Url) -> Option<Self> {
         let is_local = match address.host() {
             Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
@@ -42,17 +39,14 @@ impl Reach {
     }
 }
 
-/// A client for the addresses of one issuer.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     reach: Reach,
     agent: Agent,
 }
 
-/// The reasons why an issuer cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The address is not allowed.
     #[error(
         "must be https://HOST, optionally with a port and a path; in a sandbox also http on this machine"
     )]
@@ -62,28 +56,23 @@ pub enum AddressError {
     NoRootCertificates(#[from] NoRootCertificates),
 }
 
-/// The reasons why a request fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
     /// The issuer names an address that is not allowed.
     #[error("address with another scheme or on another machine")]
     Address,
-    /// Earlier requests have used up the time limit.
     #[error("no answer in time")]
     TooLate,
-    /// The reply is a redirection.
     #[error("unexpected redirection ({0})")]
     Redirects(u16),
-    /// The request failed, took too long, or the reply was too large.
+    /// Also for a reply that is too large.
     #[error("{0}")]
     NoAnswer(#[from] ureq::Error),
-    /// The reply cannot be converted.
     #[error("{0}")]
     Reply(#[from] http::Error),
 }
 
 impl Client {
-    /// Creates a client for an issuer.
     pub(super) fn new(issuer: &Url, environment: Environment) -> Result<Self, AddressError> {
         let reach = Reach::from_address(issuer).ok_or(AddressError::NotHttps)?;
         let is_plain = issuer.query().is_none()
@@ -95,11 +84,14 @@ impl Client {
         }
         let config = Agent::config_builder()
             .http_status_as_error(false)
+            // A redirection could lead to an address that `Client::reaches` rejects.
             .max_redirects(0)
             .proxy(None)
             .user_agent(concat!("trainee-register/", env!("CARGO_PKG_VERSION")));
         let config = match reach {
-            Reach::Https => config.https_only(true).tls_config(client_tls::config()?),
+            Reach::Https => config
+                .https_only(true)
+                .tls_config(client_tls::load_config()?),
             Reach::LocalHttp => config,
         };
         Ok(Self {
@@ -122,7 +114,6 @@ impl Client {
     }
 }
 
-/// The requests of one page.
 pub(super) struct Fetch<'a> {
     client: &'a Client,
     deadline: Instant,

@@ -32,12 +32,11 @@ use storage::base::token::Environment;
 use super::claims::{ClaimNames, OtherClaims};
 use super::fetch::{self, AddressError, Fetch, FetchError};
 
-/// How long metadata is cached.
+/// For cached metadata.
 const MAX_AGE: TimeDelta = TimeDelta::hours(1);
-/// The minimum age of metadata before it is fetched again because of an unknown key.
+/// Before metadata is fetched again because of an unknown key.
 const MIN_AGE: TimeDelta = TimeDelta::minutes(1);
-/// The accepted signature algorithms: with published keys only, not with a shared secret, and not
-/// unsigned.
+/// With published keys only: not with a shared secret, and not unsigned.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -108,22 +107,20 @@ type IssuerClient = Client<
 
 type Claims = IdTokenClaims<OtherClaims, CoreGenderClaim>;
 
-/// The configuration of OpenID Connect.
 #[derive(Debug, Clone)]
 pub struct IssuerConfig {
-    /// The address of the issuer, exactly as in its metadata.
+    /// Exactly as in the metadata.
     pub issuer: String,
-    /// The identifier of the register at the issuer.
+    /// Of the register at the issuer.
     pub client_id: String,
-    /// The secret of the register at the issuer, or `None` for a public client.
+    /// `None` for a public client.
     pub client_secret: Option<String>,
-    /// The scopes to request besides `openid`.
+    /// Besides `openid`.
     pub scopes: Vec<String>,
-    /// The names of the claims to read.
     pub claims: ClaimNames,
 }
 
-/// An issuer of identities. Cheap to clone; all clones share the cached metadata.
+/// Cheap to clone; all clones share the cached metadata.
 #[derive(Debug, Clone)]
 pub struct Issuer(Arc<Inner>);
 
@@ -138,7 +135,6 @@ struct Inner {
     discovered: Mutex<Option<Arc<Discovered>>>,
 }
 
-/// The fetched metadata.
 #[derive(Debug)]
 pub(crate) struct Discovered {
     metadata: Metadata,
@@ -146,41 +142,35 @@ pub(crate) struct Discovered {
 }
 
 impl Discovered {
-    /// Whether the metadata is younger than `age`. Metadata from the future, after a clock was set
-    /// back, counts as old.
     fn is_within(&self, age: TimeDelta, now: DateTime<Utc>) -> bool {
+        // Metadata from the future, after a clock was set back, counts as old.
         (TimeDelta::zero()..age).contains(&(now - self.at))
     }
 }
 
-/// The parameters of the issuer's redirection to the callback.
+/// Parameters of the redirection to the callback.
 pub(crate) struct Answer {
     pub(crate) code: String,
-    /// The issuer named in the answer.
     pub(crate) issuer: Option<String>,
 }
 
-/// The reasons why signing in fails. Their texts contain no personal data.
+/// Texts contain no personal data.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IssuerError {
     #[error("{0}")]
     Fetch(#[from] FetchError),
-    /// The metadata is unusable.
     #[error("unusable metadata: {0}")]
     Metadata(String),
-    /// The reply does not follow OpenID Connect.
     #[error("invalid OpenID Connect response")]
     Reply,
-    /// The issuer rejects the code.
     #[error("code rejected: {0}")]
     Refused(&'static str),
     /// The answer has no code.
     #[error("sign-in refused: {0}")]
     Declined(&'static str),
-    /// The answer names another issuer, or does not name the issuer although it should.
+    /// Also if the answer does not name the issuer although it should.
     #[error("wrong issuer in the answer")]
     OtherIssuer,
-    /// The ID token is not valid.
     #[error("invalid ID token: {0}")]
     Token(&'static str),
 }
@@ -212,13 +202,13 @@ impl Issuer {
         })))
     }
 
-    /// The host of the issuer, as shown to users.
+    /// Returns the host that is shown to users.
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.issuer.url().host_str().unwrap_or_default()
     }
 
-    /// The metadata of the issuer, fetched within the last hour.
+    /// Returns the metadata, fetched within the last hour.
     pub(crate) fn discover(&self, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
         self.discover_by(&self.0.client.begin(), now)
     }
@@ -229,14 +219,16 @@ impl Issuer {
         fetch: &Fetch<'_>,
         now: DateTime<Utc>,
     ) -> Result<Arc<Discovered>, IssuerError> {
-        match self.known().filter(|known| known.is_within(MAX_AGE, now)) {
+        match self
+            .read_cache()
+            .filter(|known| known.is_within(MAX_AGE, now))
+        {
             Some(known) => Ok(known),
             None => self.fetch_metadata(fetch, now),
         }
     }
 
-    /// The cached metadata, of any age.
-    fn known(&self) -> Option<Arc<Discovered>> {
+    fn read_cache(&self) -> Option<Arc<Discovered>> {
         // A poisoned lock is harmless: the value is replaced in one step.
         self.0
             .discovered
@@ -245,7 +237,6 @@ impl Issuer {
             .clone()
     }
 
-    /// Fetches the metadata and caches it.
     fn fetch_metadata(
         &self,
         fetch: &Fetch<'_>,
@@ -280,8 +271,7 @@ impl Issuer {
         Ok(discovered)
     }
 
-    /// The address of the issuer's sign-in page for a browser.
-    pub(crate) fn authorization_address(
+    pub(crate) fn build_authorization_address(
         &self,
         discovered: &Discovered,
         redirect: &RedirectUrl,
@@ -291,7 +281,7 @@ impl Issuer {
         let state = begun.state.reveal().to_owned();
         let nonce = begun.nonce.reveal().to_owned();
         let flow = AuthenticationFlow::<CoreResponseType>::AuthorizationCode;
-        let client = self.client_of(discovered);
+        let client = self.build_client(discovered);
         let request = client.authorize_url(flow, || CsrfToken::new(state), || Nonce::new(nonce));
         let request = request
             .add_scopes(self.0.scopes.iter().cloned())
@@ -301,12 +291,13 @@ impl Issuer {
     }
 
     /// Rejects an answer that names another issuer, or that lacks the name although the issuer
-    /// sends it. Such answers are used in mix-up attacks.
+    /// sends it.
     fn require_own_answer(
         &self,
         discovered: &Discovered,
         named: Option<&str>,
     ) -> Result<(), IssuerError> {
+        // Mix-up attacks use such answers (RFC 9207).
         let AnswersNameIssuer {
             authorization_response_iss_parameter_supported,
         } = *discovered.metadata.additional_metadata();
@@ -328,36 +319,36 @@ impl Issuer {
         let fetch = self.0.client.begin();
         let discovered = self.discover_by(&fetch, now)?;
         self.require_own_answer(&discovered, answer.issuer.as_deref())?;
-        let client = self.client_of(&discovered);
+        let client = self.build_client(&discovered);
         let request = client
             .exchange_code(AuthorizationCode::new(answer.code))
-            .map_err(|_| no_endpoint())?;
+            .map_err(|_| report_missing_endpoint())?;
         let reply = request
             .set_pkce_verifier(PkceCodeVerifier::new(attempt.code_verifier))
             .set_redirect_uri(Cow::Borrowed(redirect))
             .request(&fetch)
-            .map_err(refused)?;
+            .map_err(explain_refusal)?;
         let nonce = Nonce::new(attempt.nonce);
         let token = reply
             .id_token()
             .ok_or(IssuerError::Token("the token is missing"))?;
-        let claims = match token.claims(&self.verifier(&discovered, now), &nonce) {
+        let claims = match token.claims(&self.build_verifier(&discovered, now), &nonce) {
             // The issuer may have a new key.
             Err(ClaimsVerificationError::SignatureVerification(_))
                 if !discovered.is_within(MIN_AGE, now) =>
             {
                 let discovered = self.fetch_metadata(&fetch, now)?;
-                token.claims(&self.verifier(&discovered, now), &nonce)
+                token.claims(&self.build_verifier(&discovered, now), &nonce)
             }
             verified => verified,
         };
-        let claims = claims.map_err(|error| IssuerError::Token(why(&error)))?;
-        let more = self.user_info(&client, &fetch, claims, &reply)?;
-        Ok(self.identity(claims, more.as_ref()))
+        let claims = claims.map_err(|error| IssuerError::Token(explain_invalid_token(&error)))?;
+        let more = self.request_user_info(&client, &fetch, claims, &reply)?;
+        Ok(self.read_identity(claims, more.as_ref()))
     }
 
     /// Requests the user info if the ID token lacks a configured claim.
-    fn user_info(
+    fn request_user_info(
         &self,
         client: &IssuerClient,
         fetch: &Fetch<'_>,
@@ -369,7 +360,7 @@ impl Issuer {
             && self
                 .0
                 .claims
-                .all()
+                .iter()
                 .all(|name| claims.additional_claims().has(name));
         if has_all || client.user_info_url().is_none() {
             return Ok(None);
@@ -377,7 +368,7 @@ impl Issuer {
         let subject = Some(claims.subject().clone());
         let request = client
             .user_info(reply.access_token().clone(), subject)
-            .map_err(|_| no_endpoint())?;
+            .map_err(|_| report_missing_endpoint())?;
         let request = request.require_signed_response(false).request(fetch);
         request.map(Some).map_err(|error| match error {
             UserInfoError::Request(error) => IssuerError::Fetch(error),
@@ -390,12 +381,12 @@ impl Issuer {
         })
     }
 
-    /// The proven identity. The e-mail address and its verification come from the same source.
-    fn identity(
+    fn read_identity(
         &self,
         claims: &Claims,
         more: Option<&UserInfoClaims<OtherClaims, CoreGenderClaim>>,
     ) -> Identity {
+        // The address and its verification come from the same source.
         let (email, is_verified) = match (claims.email(), more) {
             (None, Some(more)) => (more.email(), more.email_verified()),
             (Some(email), Some(more))
@@ -418,8 +409,7 @@ impl Issuer {
         }
     }
 
-    /// The verifier of ID tokens from this issuer for this client.
-    fn verifier(
+    fn build_verifier(
         &self,
         discovered: &Discovered,
         now: DateTime<Utc>,
@@ -431,17 +421,14 @@ impl Issuer {
             .set_time_fn(move || now)
     }
 
-    /// The client for calling the issuer. Sends its secret in the body only if the issuer supports
-    /// nothing else.
-    fn client_of(&self, discovered: &Discovered) -> IssuerClient {
+    fn build_client(&self, discovered: &Discovered) -> IssuerClient {
         let metadata = &discovered.metadata;
-        let takes = |method| {
-            metadata
-                .token_endpoint_auth_methods_supported()
-                .is_some_and(|methods| methods.contains(&method))
-        };
-        let is_in_body = takes(CoreClientAuthMethod::ClientSecretPost)
-            && !takes(CoreClientAuthMethod::ClientSecretBasic);
+        let methods = metadata.token_endpoint_auth_methods_supported();
+        // The secret is in the body only if the issuer supports nothing else.
+        let is_in_body = methods.is_some_and(|methods| {
+            methods.contains(&CoreClientAuthMethod::ClientSecretPost)
+                && !methods.contains(&CoreClientAuthMethod::ClientSecretBasic)
+        });
         let id = self.0.client_id.clone();
         let secret = self.0.client_secret.clone();
         let client = IssuerClient::from_provider_metadata(metadata.clone(), id, secret);
@@ -453,13 +440,12 @@ impl Issuer {
     }
 }
 
-/// The error for metadata without an address that is needed.
-fn no_endpoint() -> IssuerError {
+fn report_missing_endpoint() -> IssuerError {
     IssuerError::Metadata("no token endpoint".to_owned())
 }
 
-/// The reason why a code was not redeemed. Contains only codes of the standard.
-fn refused(error: TokenError<FetchError>) -> IssuerError {
+/// Explains why a code was not redeemed, with codes of the standard only.
+fn explain_refusal(error: TokenError<FetchError>) -> IssuerError {
     match error {
         RequestTokenError::Request(error) => IssuerError::Fetch(error),
         RequestTokenError::ServerResponse(response) => match response.error() {
@@ -479,8 +465,8 @@ fn refused(error: TokenError<FetchError>) -> IssuerError {
     }
 }
 
-/// The reason why an ID token is invalid, without its values.
-fn why(error: &ClaimsVerificationError) -> &'static str {
+/// Explains why an ID token is invalid, without its values.
+fn explain_invalid_token(error: &ClaimsVerificationError) -> &'static str {
     match error {
         ClaimsVerificationError::Expired(_) => "expired",
         ClaimsVerificationError::InvalidAudience(_) => "wrong audience",

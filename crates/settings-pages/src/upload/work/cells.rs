@@ -8,7 +8,7 @@ use domain::{Kind, RecordField as _, Trainee, Value as Canonical, for_each_neste
 use serde_json::{Map, Value};
 use trainee_file::{INPUT_SUFFIX, List};
 
-/// The separator between the names of a group and of a field in it.
+/// Between the names of a group and of a field in it.
 const GROUP: char = '.';
 
 /// Writes the fields of a trainee, or of a nested record of a list.
@@ -46,7 +46,6 @@ pub(super) fn write_body(
     body
 }
 
-/// Writes the fields of a nested record if it belongs to the list.
 fn write_if_named<R: WireNested>(
     version: &ApiVersion,
     list: &str,
@@ -77,8 +76,6 @@ fn write_fields<R: WireRecord>(
     body
 }
 
-/// Writes the value of a cell. A cell has the value as the version writes it, as texts, numbers or
-/// truth values of JSON, or as a date. Another text is sent as it is, for the version to refuse.
 fn write_value<R: WireRecord>(version: &ApiVersion, name: &str, value: Value) -> Value {
     let input = R::inputs(version).input(name);
     let Some((input, form)) = input.and_then(|input| Some((input, input.form?.form))) else {
@@ -88,6 +85,8 @@ fn write_value<R: WireRecord>(version: &ApiVersion, name: &str, value: Value) ->
     let Some(text) = value.as_str() else {
         return value;
     };
+    // A cell has the value as the version writes it: as a text, a number or truth value of JSON, or a
+    // date.
     let parsed = serde_json::from_str::<Value>(text).ok();
     let mut written = [Some(value.clone()), parsed].into_iter().flatten();
     if let Some(written) = written.find(|one| form::read(form, one, &field).is_some()) {
@@ -95,12 +94,13 @@ fn write_value<R: WireRecord>(version: &ApiVersion, name: &str, value: Value) ->
     }
     match text.parse() {
         Ok(date) if field.kind == Kind::Date => form.write(&Canonical::Date(date), &field),
+        // The version refuses the text.
         _ => value,
     }
 }
 
-/// A shown record whose groups are fields with the names of columns.
-pub(super) fn without_groups(record: Value) -> Value {
+/// Gives fields in groups the names of columns.
+pub(super) fn flatten_groups(record: Value) -> Value {
     let Value::Object(fields) = record else {
         return record;
     };
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn groups_of_shown_record_have_names_of_columns() {
-        let shown = without_groups(json!({ "course": { "subject": "x" }, "email": "e" }));
+        let shown = flatten_groups(json!({ "course": { "subject": "x" }, "email": "e" }));
         assert_eq!(shown["course.subject"], "x");
         assert_eq!(shown["email"], "e");
     }

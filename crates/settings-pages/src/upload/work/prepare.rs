@@ -11,13 +11,11 @@ use trainee_file::{Column, Remedy, Repair, RepairContext, Row, Table, TraineeRow
 
 use super::{Work, WorkEnd};
 use crate::upload::codes::NewestCodes;
-use crate::upload::content::{FileContent, Proposal, RowDetails, join_cells, split_cells};
-use crate::upload::receiving::{in_turn, take_turn};
+use crate::upload::content::{Doubt, FileContent, Proposal, RowDetails, join_cells, split_cells};
+use crate::upload::receiving::{run_in_turn, take_turn};
 
-/// The number of rows that are read at a time.
 const ROWS_AT_A_TIME: i64 = 500;
 
-/// The whole file, and what is needed to find its repairs.
 struct File {
     content: FileContent,
     columns: Vec<Column>,
@@ -28,7 +26,7 @@ struct File {
 }
 
 impl Work {
-    /// Finds the repairs. Asks the person about them, or makes the chosen ones.
+    /// Asks the person about repairs, or makes the chosen ones.
     pub(super) async fn prepare(&self) -> Result<(), WorkEnd> {
         let turn = take_turn().await.ok_or(WorkEnd::Stopping)?;
         let file = File {
@@ -39,8 +37,8 @@ impl Work {
             lists: self.state.lists,
             today: self.state.store.now().date_naive(),
         };
-        let prepared = in_turn(turn, move || file.prepare()).await;
-        let ((content, rows), _turn) = prepared.ok_or(WorkEnd::Stopping)?;
+        let prepared = run_in_turn(turn, move || file.prepare()).await;
+        let (Prepared { content, rows }, _turn) = prepared.ok_or(WorkEnd::Stopping)?;
         if content.choices.are_made || content.proposals.is_empty() {
             self.store_rows(rows, Vec::new()).await?;
             let content = content.to_stored();
@@ -51,7 +49,6 @@ impl Work {
         }
     }
 
-    /// Reads all rows.
     async fn read_rows(&self) -> Result<Vec<Row>, WorkEnd> {
         let mut all = Vec::new();
         let mut after = 0;
@@ -70,10 +67,15 @@ impl Work {
     }
 }
 
+struct Prepared {
+    /// With the repairs that the person must decide about.
+    content: FileContent,
+    /// With the repairs that are made.
+    rows: Vec<UploadRow>,
+}
+
 impl File {
-    /// The content with the repairs that the person must decide about, and the rows with the repairs
-    /// that are made.
-    fn prepare(self) -> (FileContent, Vec<UploadRow>) {
+    fn prepare(self) -> Prepared {
         let mut content = self.content;
         let mut table = Table {
             header: content.header.clone(),
@@ -85,7 +87,7 @@ impl File {
             date_order: content.choices.date_order(),
         };
         let codes = NewestCodes::new(self.versions, self.lists);
-        let mut doubts: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
+        let mut doubts: BTreeMap<usize, Vec<Doubt>> = BTreeMap::new();
         content.proposals.clear();
         for repair in find_repairs(&table, &self.columns, &codes, &context) {
             let name = format!("repair-{}-{}", repair.column + 1, repair.kind.name());
@@ -94,29 +96,33 @@ impl File {
             } else if content.choices.are_made {
                 add_doubts(&repair, &mut doubts);
             } else {
-                content.proposals.push(proposal(name, repair, &table));
+                content.proposals.push(propose(name, repair, &table));
             }
         }
         let rows = table.rows.into_iter().enumerate().map(|(place, row)| {
             let doubts = doubts.remove(&place).unwrap_or_default();
-            prepared_row(row, &self.columns, doubts)
+            build_row(row, &self.columns, doubts)
         });
-        (content, rows.collect())
+        Prepared {
+            rows: rows.collect(),
+            content,
+        }
     }
 }
 
-/// Adds the cells of a repair that is not made. A cell that could be repaired is sent as it is.
-fn add_doubts(repair: &Repair, doubts: &mut BTreeMap<usize, Vec<(usize, String)>>) {
+/// Adds the cells of a repair that is not made.
+fn add_doubts(repair: &Repair, doubts: &mut BTreeMap<usize, Vec<Doubt>>) {
+    // The person has decided that such a cell is sent as it is.
     if repair.kind.remedy() == Remedy::Repair {
         return;
     }
     for (row, _) in &repair.cells {
-        let doubt = (repair.column, repair.kind.name().to_owned());
+        let doubt = Doubt(repair.column, repair.kind.name().to_owned());
         doubts.entry(*row).or_default().push(doubt);
     }
 }
 
-fn proposal(name: String, repair: Repair, table: &Table) -> Proposal {
+fn propose(name: String, repair: Repair, table: &Table) -> Proposal {
     Proposal {
         name,
         heading: table.header.get(repair.column).cloned().unwrap_or_default(),
@@ -126,7 +132,7 @@ fn proposal(name: String, repair: Repair, table: &Table) -> Proposal {
     }
 }
 
-fn prepared_row(row: Row, columns: &[Column], doubts: Vec<(usize, String)>) -> UploadRow {
+fn build_row(row: Row, columns: &[Column], doubts: Vec<Doubt>) -> UploadRow {
     let read = TraineeRow::new(&row, columns);
     let details = RowDetails {
         doubts,
@@ -135,16 +141,16 @@ fn prepared_row(row: Row, columns: &[Column], doubts: Vec<(usize, String)>) -> U
     UploadRow {
         line: i64::try_from(row.line).unwrap_or(i64::MAX),
         status: RowStatus::Waiting,
-        record_key: provider_key(&read),
+        record_key: read_key(&read),
         trainee_id: read.trainee_id,
         cells: join_cells(&row.cells),
         details: details.to_stored(),
     }
 }
 
-/// The key of a row as the register stores it, with single spaces; `None` if it is blank.
-fn provider_key(row: &TraineeRow) -> Option<String> {
+fn read_key(row: &TraineeRow) -> Option<String> {
     let name = TraineeField::provider_trainee_id.info().name;
     let words = row.field(name)?.split_whitespace();
+    // The register stores keys with single spaces.
     Some(words.collect::<Vec<_>>().join(" ")).filter(|key| !key.is_empty())
 }

@@ -2,15 +2,14 @@
 
 use adapter_kit::{Endpoint, Method};
 use serde_json::{Map, Value};
-use trainee_file::{FieldChange, List, NestedChange, NestedRow, TraineeRow, input};
+use trainee_file::{FieldChange, List, NestedChange, TraineeRow, input};
 
 use super::cells::write_body;
 use super::{Work, WorkEnd};
 use crate::upload::content::StoredRequest;
 
 impl Work {
-    /// A request about a trainee, or about a nested record of a list.
-    fn stored(
+    fn compose(
         &self,
         endpoint: Endpoint,
         list: Option<List>,
@@ -25,81 +24,80 @@ impl Work {
         StoredRequest::new(endpoint, body.unwrap_or_default(), columns)
     }
 
-    /// Registers the trainee.
-    pub(super) fn registration(&self, row: &TraineeRow) -> StoredRequest {
-        self.stored(Endpoint::CreateTrainee, None, row.body(), String::new())
+    pub(super) fn compose_registration(&self, row: &TraineeRow) -> StoredRequest {
+        self.compose(Endpoint::CreateTrainee, None, row.body(), String::new())
     }
 
-    /// Shows a trainee.
-    pub(super) fn show(&self) -> StoredRequest {
+    pub(super) fn compose_show(&self) -> StoredRequest {
         StoredRequest::new(Endpoint::ShowTrainee, String::new(), String::new())
     }
 
-    /// Changes fields of a trainee.
-    pub(super) fn change(&self, changes: &[FieldChange]) -> StoredRequest {
-        self.stored(Endpoint::UpdateTrainee, None, cells(changes), String::new())
+    pub(super) fn compose_change(&self, changes: &[FieldChange]) -> StoredRequest {
+        self.compose(
+            Endpoint::UpdateTrainee,
+            None,
+            write_cells(changes),
+            String::new(),
+        )
     }
 
-    /// Shows the nested record that a change is about; `None` for a record to add.
-    pub(super) fn show_nested(
+    /// Returns `None` for a record to add.
+    pub(super) fn compose_show_nested(
         &self,
         nested: &NestedChange,
     ) -> Result<Option<StoredRequest>, WorkEnd> {
         let NestedChange::Update { row, id, .. } = nested else {
             return Ok(None);
         };
-        let show = endpoint(row.list, Method::Get, true)?;
+        let show = find_endpoint(row.list, Method::Get, true)?;
         Ok(Some(StoredRequest {
             nested_id: id.clone(),
             ..StoredRequest::new(show, String::new(), row.column_name(""))
         }))
     }
 
-    /// Adds or changes a nested record.
-    pub(super) fn nested(&self, nested: &NestedChange) -> Result<StoredRequest, WorkEnd> {
+    pub(super) fn compose_nested(&self, nested: &NestedChange) -> Result<StoredRequest, WorkEnd> {
         Ok(match nested {
             NestedChange::Add(row) => {
-                let add = endpoint(row.list, Method::Post, false)?;
-                self.stored(add, Some(row.list), row.body(), row.column_name(""))
+                let add = find_endpoint(row.list, Method::Post, false)?;
+                self.compose(add, Some(row.list), row.body(), row.column_name(""))
             }
             NestedChange::Update { row, id, changes } => {
-                let update = endpoint(row.list, Method::PutOrPatch, true)?;
+                let update = find_endpoint(row.list, Method::PutOrPatch, true)?;
                 let columns = row.column_name("");
                 StoredRequest {
                     nested_id: id.clone(),
-                    ..self.stored(update, Some(row.list), cells(changes), columns)
+                    ..self.compose(update, Some(row.list), write_cells(changes), columns)
                 }
             }
         })
     }
 }
 
-/// The nested record of a change, and its fields that change. All filled cells of a record to add
-/// are changes of blank fields.
-pub(super) fn nested_fields(nested: &NestedChange) -> (&NestedRow, Vec<FieldChange>) {
+pub(super) fn list_nested_changes(nested: &NestedChange) -> Vec<FieldChange> {
     match nested {
-        NestedChange::Update { row, changes, .. } => (row, changes.clone()),
+        NestedChange::Update { changes, .. } => changes.clone(),
         NestedChange::Add(row) => {
+            // All filled cells of a record to add are changes of blank fields.
             let filled = row.fields.iter().filter(|(_, cell)| !cell.is_empty());
             let added = filled.map(|(field, cell)| FieldChange {
                 field: field.clone(),
                 shown: String::new(),
                 cell: cell.clone(),
             });
-            (row, added.collect())
+            added.collect()
         }
     }
 }
 
-fn cells(changes: &[FieldChange]) -> Map<String, Value> {
+fn write_cells(changes: &[FieldChange]) -> Map<String, Value> {
     let cells = changes.iter();
     cells
         .map(|change| (change.field.clone(), input(&change.cell)))
         .collect()
 }
 
-/// The endpoint of a method for a list of nested records, or for one record of it.
-fn endpoint(list: List, method: Method, is_for_record: bool) -> Result<Endpoint, WorkEnd> {
+fn find_endpoint(list: List, method: Method, is_for_record: bool) -> Result<Endpoint, WorkEnd> {
     let mut path = format!("{}/{}", Endpoint::ShowTrainee.path(), list.name);
     if is_for_record {
         path = format!("{path}/{{{}}}", list.id);
@@ -119,10 +117,18 @@ mod tests {
     #[test]
     fn records_of_every_list_can_be_added_shown_and_changed() {
         for list in LISTS {
-            assert!(endpoint(list, Method::Post, false).is_ok(), "{}", list.name);
-            assert!(endpoint(list, Method::Get, true).is_ok(), "{}", list.name);
             assert!(
-                endpoint(list, Method::PutOrPatch, true).is_ok(),
+                find_endpoint(list, Method::Post, false).is_ok(),
+                "{}",
+                list.name
+            );
+            assert!(
+                find_endpoint(list, Method::Get, true).is_ok(),
+                "{}",
+                list.name
+            );
+            assert!(
+                find_endpoint(list, Method::PutOrPatch, true).is_ok(),
                 "{}",
                 list.name
             );

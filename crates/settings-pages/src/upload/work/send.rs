@@ -5,21 +5,19 @@ use gateway::parts::rows::was_sent;
 use storage::accounts::uploads::{RowStatus, UploadRow};
 use trainee_file::{TRAINEE_ID, TraineeRow, at};
 
-use super::check::{cell_problem, changed_problem, record};
+use super::check::{describe_changed_trainee, describe_problem, read_record};
 use super::{RowResult, Work, WorkEnd};
 use crate::upload::content::{CellProblem, RowDetails, StoredRequest};
 
-/// What has become of the requests of a row.
 struct Sent {
     status: RowStatus,
     trainee_id: Option<String>,
     problems: Vec<CellProblem>,
 }
 
-/// Sends a row.
 pub(super) async fn send_row(work: &Work, row: UploadRow) -> RowResult {
     let details = RowDetails::read(&row.details);
-    let read = work.trainee_row(&row);
+    let read = work.read_trainee_row(&row);
     let sent = match (row.status, &row.trainee_id) {
         (RowStatus::Register, _) => register(work, &row, &read).await?,
         (_, Some(trainee_id)) => change(work, &row, &read, trainee_id, details).await?,
@@ -38,31 +36,30 @@ pub(super) async fn send_row(work: &Work, row: UploadRow) -> RowResult {
 }
 
 async fn register(work: &Work, row: &UploadRow, read: &TraineeRow) -> Result<Sent, WorkEnd> {
-    let stored = work.registration(read);
-    let request = work.request(row.line, "", &stored)?;
+    let stored = work.compose_registration(read);
+    let request = work.build_request(row.line, "", &stored)?;
     if is_registered(work, row).await? && !was_sent(&work.state, work.user, request.clone()).await?
     {
-        return Ok(changed_meanwhile());
+        return Ok(refuse_changed());
     }
     let outcome = work.run(request).await?;
-    let column = |field: &str| read.column_name(field);
     let problems = outcome.problems.iter();
     Ok(Sent {
         status: match outcome.is_accepted() {
             true => RowStatus::Registered,
             false => RowStatus::RefusedWhenSent,
         },
-        trainee_id: at(&record(work, &outcome), TRAINEE_ID)
+        trainee_id: at(&read_record(work, &outcome), TRAINEE_ID)
             .as_str()
             .map(str::to_owned),
         problems: problems
-            .map(|problem| cell_problem(work, &column(&problem.field), problem))
+            .map(|problem| describe_problem(work, &read.column_name(&problem.field), problem))
             .collect(),
     })
 }
 
-/// Whether another client has registered a trainee with the key of the row after the check.
 async fn is_registered(work: &Work, row: &UploadRow) -> Result<bool, WorkEnd> {
+    // Another client may have registered a trainee with the key after the check.
     let mut trainees = work.trainees.lock().await;
     trainees.update(work).await?;
     Ok(trainees.is_registered(row.record_key.as_deref()))
@@ -82,20 +79,21 @@ async fn change(
     // The first request depends on the trainee as checked, the second on the trainee as changed.
     let mut trainee_etag = details.etag;
     for stored in &details.requests {
-        let mut request = work.request(row.line, trainee_id, stored)?;
+        let mut request = work.build_request(row.line, trainee_id, stored)?;
         request.if_match = request.if_match.or(trainee_etag);
         let outcome = work.run(request).await?;
         if outcome.is_changed_meanwhile() {
-            return Ok(changed_meanwhile());
+            return Ok(refuse_changed());
         }
         if !outcome.is_accepted() {
-            let column = |field: &str| column_of(read, stored, field);
             let problems = outcome.problems.iter();
             return Ok(Sent {
                 status: RowStatus::RefusedWhenSent,
                 trainee_id: None,
                 problems: problems
-                    .map(|problem| cell_problem(work, &column(&problem.field), problem))
+                    .map(|problem| {
+                        describe_problem(work, &name_column(read, stored, &problem.field), problem)
+                    })
                     .collect(),
             });
         }
@@ -109,15 +107,14 @@ async fn change(
     })
 }
 
-/// The name of the column of a field in a request.
-fn column_of(read: &TraineeRow, stored: &StoredRequest, field: &str) -> String {
+fn name_column(read: &TraineeRow, stored: &StoredRequest, field: &str) -> String {
     read.column_name(&format!("{}{field}", stored.columns))
 }
 
-fn changed_meanwhile() -> Sent {
+fn refuse_changed() -> Sent {
     Sent {
         status: RowStatus::ChangedMeanwhile,
         trainee_id: None,
-        problems: vec![changed_problem()],
+        problems: vec![describe_changed_trainee()],
     }
 }
