@@ -1,8 +1,8 @@
 //! `GET /docs/assets/<digest>/<name>`: the files that the pages load. They are embedded in the
 //! program.
 //!
-//! The style sheet, the icon and the script of all pages are in [`http_kit::responses::style`]. The files of Swagger UI are
-//! compressed at build time.
+//! The style sheet, the icon and the script of all pages are in [`http_kit::responses::style`]. The
+//! files of Swagger UI are compressed at build time.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,12 +19,14 @@ use http_kit::paths;
 use http_kit::responses::shared_content::SharedContent;
 use http_kit::responses::style;
 
-/// The files of Swagger UI, with their media types.
+use crate::page_location::respond;
+
+/// Names with media types.
 const SWAGGER_UI: [(&str, &str); 2] = [
     ("swagger-ui-bundle.js", JAVASCRIPT),
     ("swagger-ui.css", CSS),
 ];
-/// The files of the explorer that are not part of Swagger UI: name, media type and text.
+/// Further files of the explorer: name, media type and text.
 const EXPLORER: [(&str, &str, &str); 2] = [
     ("explorer.css", CSS, include_str!("explorer/explorer.css")),
     (
@@ -35,25 +37,21 @@ const EXPLORER: [(&str, &str, &str); 2] = [
 ];
 const CSS: &str = "text/css; charset=utf-8";
 const SVG: &str = "image/svg+xml";
-/// The media type of scripts.
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// `Cache-Control` for addresses with a digest: one year, the customary maximum (RFC 9111, section
-/// 5.2.2.1; RFC 8246).
+/// For addresses with a digest: one year, the customary maximum (RFC 9111, section 5.2.2.1; RFC
+/// 8246).
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// `Cache-Control` for fixed addresses.
+/// For fixed addresses.
 const ONE_HOUR: &str = "public, max-age=3600";
-/// `Cache-Control` for an address with the digest of other content, for example from a server of
-/// another release.
+/// For an address with the digest of other content, for example from a server of another release.
 const REVALIDATE: &str = "no-cache";
 
-/// A file that pages load.
 struct Asset {
     media_type: &'static str,
     content: SharedContent,
 }
 
-/// All files, by name.
 static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
     let mut assets = BTreeMap::from([
         (style::NAME, Asset::new(CSS, style::CONTENT.clone())),
@@ -75,7 +73,6 @@ static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
     assets
 });
 
-/// Returns the file of Swagger UI with this name; `None` if there is no such file.
 fn swagger_ui_file(name: &str) -> Option<SharedContent> {
     let file = serve(name, Arc::new(Config::new([""]))).ok()??;
     Some(match file.bytes {
@@ -85,28 +82,25 @@ fn swagger_ui_file(name: &str) -> Option<SharedContent> {
     })
 }
 
-/// Returns the resource.
 pub(super) fn resource() -> Resource {
     read_only("/assets/{digest}/{name}", |request: HttpRequest| {
         std::future::ready(answer(&request))
     })
 }
 
-/// Returns the file that the path names, or status 404.
 fn answer(request: &HttpRequest) -> HttpResponse {
-    let segment = |name| request.match_info().get(name).unwrap_or_default();
-    match ASSETS.get(segment("name")) {
-        Some(asset) if style::digest(&asset.content) == segment("digest") => {
+    let path = request.match_info();
+    let asset = path.get("name").and_then(|name| ASSETS.get(name));
+    match asset {
+        Some(asset) if path.get("digest") == Some(&style::digest(&asset.content)) => {
             asset.response(request, IMMUTABLE)
         }
         Some(asset) => asset.response(request, REVALIDATE),
-        None => ApiError::NotFound(Missing::Path)
-            .response_without_version()
-            .into(),
+        None => respond(Err(ApiError::NotFound(Missing::Path))),
     }
 }
 
-/// Serves a file by name alone; `None` if there is no such file.
+/// Serves a file by name alone.
 pub(super) fn by_name(name: &str, request: &HttpRequest) -> Option<HttpResponse> {
     ASSETS
         .get(name)
@@ -131,7 +125,6 @@ impl Asset {
     }
 }
 
-/// Returns the names and addresses of all files.
 pub(super) fn addresses() -> impl Iterator<Item = (&'static str, String)> {
     ASSETS
         .iter()

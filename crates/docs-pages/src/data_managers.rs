@@ -8,19 +8,15 @@ use gateway::state::GatewayState;
 use http_kit::paths;
 use http_kit::responses::page::shared_page;
 
+use crate::page_location::respond;
 use crate::version_notes::written_page;
 
-/// The text of the guide.
 const GUIDE: &str = include_str!("../../../docs/data-managers.md");
 
-/// Returns the resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let state = state.clone();
     read_only("/data-managers", move |request: HttpRequest| {
-        let response = answer(&state, &request);
-        std::future::ready(
-            response.unwrap_or_else(|failure| failure.response_without_version().into()),
-        )
+        std::future::ready(respond(answer(&state, &request)))
     })
 }
 

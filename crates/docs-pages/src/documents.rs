@@ -14,7 +14,7 @@ use http_kit::paths;
 use http_kit::responses::page::{shared_page, tagged_page};
 
 use crate::markdown::{Rendered, Section};
-use crate::page_location::{DocsLocation, html};
+use crate::page_location::{DocsLocation, render_content, respond};
 
 mod text;
 
@@ -26,7 +26,7 @@ pub(super) use text::{Document, rendered};
 struct DocumentPage {
     place: DocsLocation,
     title: String,
-    /// The documents of the version, including this one.
+    /// Of the version, including this one.
     documents: Vec<Link>,
     /// This document in each version.
     versions: Vec<Link>,
@@ -35,55 +35,35 @@ struct DocumentPage {
     body: String,
 }
 
-/// A link in a navigation.
 pub(super) struct Link {
     pub(super) words: String,
     pub(super) address: String,
     pub(super) is_here: bool,
 }
 
-/// Returns the resources for the documents of a version.
 pub(super) fn resources(state: &GatewayState, label: Label) -> Vec<Resource> {
-    let document = |document: Document| {
+    let mut resources = Vec::new();
+    for document in Document::ALL {
+        let address = format!("/{label}/{}", document.name());
+        let whole = state.clone();
+        resources.push(read_only(&address, move |request: HttpRequest| {
+            std::future::ready(respond(page(&whole, &request, label, document, None)))
+        }));
+        if document.parts().is_empty() {
+            continue;
+        }
         let state = state.clone();
-        read_only(
-            &format!("/{label}/{}", document.name()),
-            move |request: HttpRequest| {
-                std::future::ready(answer(&state, &request, label, document, None))
-            },
-        )
-    };
-    let part = |document: Document| {
-        let state = state.clone();
-        read_only(
-            &format!("/{label}/{}/{{part}}", document.name()),
+        resources.push(read_only(
+            &format!("{address}/{{part}}"),
             move |request: HttpRequest, part: Path<String>| {
-                std::future::ready(answer(&state, &request, label, document, Some(&part)))
+                let page = page(&state, &request, label, document, Some(&part));
+                std::future::ready(respond(page))
             },
-        )
-    };
-    let with_parts = Document::ALL
-        .into_iter()
-        .filter(|document| !document.parts().is_empty());
-    Document::ALL
-        .into_iter()
-        .map(document)
-        .chain(with_parts.map(part))
-        .collect()
+        ));
+    }
+    resources
 }
 
-fn answer(
-    state: &GatewayState,
-    request: &HttpRequest,
-    label: Label,
-    document: Document,
-    part: Option<&str>,
-) -> HttpResponse {
-    let response = page(state, request, label, document, part);
-    response.unwrap_or_else(|failure| failure.response_without_version().into())
-}
-
-/// Returns the page of a document or of a part of it. Each page is rendered once for all readers.
 fn page(
     state: &GatewayState,
     request: &HttpRequest,
@@ -91,15 +71,14 @@ fn page(
     document: Document,
     part: Option<&str>,
 ) -> Result<HttpResponse, ApiError> {
-    let missing = || ApiError::NotFound(Missing::Path);
-    let served = state.versions.find(label).ok_or_else(missing)?;
+    let served = state.versions.find(label);
+    let served = served.ok_or(ApiError::NotFound(Missing::Path))?;
     let address = address(label, document, part);
+    // Each page is rendered once for all readers.
     let content = state.contents.get(&address, || {
-        let rendered =
-            rendered(document, part, served, state.versions, state.lists).ok_or_else(missing)?;
-        let page = html(&filled_in(state, served, document, part, rendered));
-        page.map(String::into_bytes)
-            .map_err(ApiError::UnwritablePage)
+        let rendered = rendered(document, part, served, state.versions, state.lists);
+        let rendered = rendered.ok_or(ApiError::NotFound(Missing::Path))?;
+        render_content(&filled_in(state, served, document, part, rendered))
     })?;
     // In commands, the address of the reader's request replaces the one in the text.
     if !document.has_commands() {
@@ -111,7 +90,6 @@ fn page(
     Ok(tagged_page(request, page))
 }
 
-/// Returns the values of the page template for a rendered document.
 fn filled_in(
     state: &GatewayState,
     served: &Served,
@@ -121,11 +99,11 @@ fn filled_in(
 ) -> DocumentPage {
     let label = served.version.label;
     let versions = state.versions.iter().rev().map(|other| other.version.label);
-    let in_version = |other: Label| Link {
+    let versions = versions.map(|other| Link {
         words: other.to_string(),
         address: address(other, document, part),
         is_here: other == label,
-    };
+    });
     let Rendered {
         title,
         html,
@@ -135,8 +113,8 @@ fn filled_in(
     DocumentPage {
         place: DocsLocation::Document(label),
         title,
-        documents: navigation(label, Some((document, part.is_none()))),
-        versions: versions.map(in_version).collect(),
+        documents: navigation(label, Some(document).filter(|_| part.is_none())),
+        versions: versions.collect(),
         // A short page needs no table of contents.
         sections: if sections.len() > 2 {
             sections
@@ -147,18 +125,17 @@ fn filled_in(
     }
 }
 
-/// Returns links to the documents of a version. `here` is the shown document, and whether the page
-/// is the document itself and not a part of it.
-pub(super) fn navigation(label: Label, here: Option<(Document, bool)>) -> Vec<Link> {
-    let link = |document: Document| Link {
+/// Lists links to the documents of a version. `here` is the page, unless it is a part of a
+/// document.
+pub(super) fn navigation(label: Label, here: Option<Document>) -> Vec<Link> {
+    let links = Document::ALL.map(|document| Link {
         words: document.words().to_owned(),
         address: paths::document(label, document.name()),
-        is_here: here == Some((document, true)),
-    };
-    Document::ALL.into_iter().map(link).collect()
+        is_here: here == Some(document),
+    });
+    links.into()
 }
 
-/// Returns the address of a document or of a part of it.
 pub(super) fn address(label: Label, document: Document, part: Option<&str>) -> String {
     let address = paths::document(label, document.name());
     part.map_or_else(|| address.clone(), |part| format!("{address}/{part}"))

@@ -17,50 +17,46 @@ use http_kit::responses::page::HTML;
 
 use super::assets;
 use crate::documents::{Link, navigation};
-use crate::page_location::{DocsLocation, html};
+use crate::page_location::{DocsLocation, respond};
 
-/// The content security policy of the page. The style of Swagger UI contains `data:` images.
+/// The style of Swagger UI contains `data:` images.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// The name of the page.
 const PAGE: &str = "index.html";
 
-/// The page. The template names its files without their digests.
+/// The template names its files without their digests.
 #[derive(Template)]
 #[template(path = "pages/explorer.html")]
 struct Explorer {
     place: DocsLocation,
     label: Label,
-    /// The path of the version below `/api`.
+    /// The path below `/api`.
     base: String,
     /// Links for readers without scripts.
     documents: Vec<Link>,
     openapi: String,
 }
 
-/// Returns the resources of a version: a redirect to the page, and the files of the page.
+/// A redirect to the page, and the files of the page.
 pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
     let to = format!("{}/", paths::documentation(label));
-    let redirect = move || {
-        let reply = HttpResponse::PermanentRedirect()
-            .insert_header((LOCATION, to.clone()))
-            .finish();
-        std::future::ready(reply)
-    };
     let state = state.clone();
-    let file = move |request: HttpRequest| {
-        let response = answer(&state, label, &request);
-        std::future::ready(
-            response.unwrap_or_else(|failure| failure.response_without_version().into()),
-        )
-    };
     [
-        read_only(&format!("/{label}"), redirect),
-        read_only(&format!("/{label}/{{file:.*}}"), file),
+        read_only(&format!("/{label}"), move || {
+            let reply = HttpResponse::PermanentRedirect()
+                .insert_header((LOCATION, to.clone()))
+                .finish();
+            std::future::ready(reply)
+        }),
+        read_only(
+            &format!("/{label}/{{file:.*}}"),
+            move |request: HttpRequest| {
+                std::future::ready(respond(answer(&state, label, &request)))
+            },
+        ),
     ]
 }
 
-/// Returns the page, or another file by its name.
 fn answer(
     state: &GatewayState,
     label: Label,
@@ -73,13 +69,14 @@ fn answer(
     }
     let address = format!("{}/{PAGE}", paths::documentation(label));
     let content = state.contents.get(&address, || {
-        let page = html(&Explorer {
+        let page = Explorer {
             place: DocsLocation::Explorer(label),
             label,
             base: label.base_path(),
             documents: navigation(label, None),
             openapi: OpenApiDocument::Version31.versioned_path(label),
-        });
+        };
+        let page = page.render();
         page.map(|page| with_addresses(page).into_bytes())
             .map_err(ApiError::UnwritablePage)
     })?;
@@ -93,7 +90,6 @@ fn answer(
     Ok(content.response(request, &headers))
 }
 
-/// Replaces the names of files in the page by addresses with digests.
 fn with_addresses(mut page: String) -> String {
     for (name, address) in assets::addresses() {
         page = page.replace(&format!("\"./{name}\""), &format!("\"{address}\""));

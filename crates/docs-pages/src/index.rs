@@ -1,7 +1,7 @@
 //! `GET /docs`: the versions, with their dates and documents.
 
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use adapter_kit::{ApiVersion, Label, Served, Status, Versions};
+use adapter_kit::{ApiVersion, Label, Status, Versions};
 use askama::Template;
 use askama::filters::{Html, escape};
 use gateway::error::{ApiError, Missing};
@@ -14,7 +14,7 @@ use http_kit::responses::shared_content::SharedContentCache;
 use versions::REMOVED;
 
 use crate::documents::{Document, Link, address};
-use crate::page_location::{DocsLocation, html};
+use crate::page_location::{DocsLocation, render_content, respond};
 
 #[derive(Template)]
 #[template(path = "pages/index.html")]
@@ -25,16 +25,14 @@ struct Index {
     /// Newest first.
     removed: Vec<Removed>,
     newest: Label,
-    /// The newest released version; if there is none, the newest version.
+    /// The newest released version, or else the newest version.
     usual: Label,
-    /// The addresses of the guide and the explorer of the newest version.
+    /// Of the newest version, like the explorer.
     guide: String,
     explorer: String,
-    /// The scheme and host of the reader's request.
     origin: &'static str,
 }
 
-/// A served version in the list.
 struct Listed {
     label: Label,
     tags: Vec<Tag>,
@@ -50,26 +48,22 @@ struct Removed {
     since: String,
 }
 
-/// A short text about the state of a version, with its style class.
+/// With its style class.
 struct Tag {
     class: &'static str,
     text: &'static str,
 }
 
-/// Returns the resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let versions = state.versions;
     let contents = state.contents.clone();
     let proxies = state.proxies.clone();
     read_only("", move |request: HttpRequest| {
-        let response = answer(&request, versions, &contents, &proxies);
-        std::future::ready(
-            response.unwrap_or_else(|failure| failure.response_without_version().into()),
-        )
+        std::future::ready(respond(answer(&request, versions, &contents, &proxies)))
     })
 }
 
-/// A placeholder for the origin in the page, which is rendered once for all readers.
+/// Replaced in the page, which is rendered once for all readers.
 const ORIGIN: &str = "https://origin.invalid";
 
 fn answer(
@@ -80,22 +74,18 @@ fn answer(
 ) -> Result<HttpResponse, ApiError> {
     let content = contents.get(paths::DOCS, || {
         let newest = versions.newest().ok_or(ApiError::NotFound(Missing::Path))?;
-        html(&index(versions, newest.version.label))
-            .map(String::into_bytes)
-            .map_err(ApiError::UnwritablePage)
+        render_content(&index(versions, newest.version.label))
     })?;
     let Ok(origin) = escape(proxies.origin(request), Html);
     let page = String::from_utf8_lossy(content.plain()).replace(ORIGIN, &origin.to_string());
     Ok(tagged_page(request, page))
 }
 
-/// Returns the values of the page template.
 fn index(versions: &Versions, newest: Label) -> Index {
-    let is_released = |served: &&Served| served.version.publication.status == Status::Released;
     let usual = versions
         .iter()
         .rev()
-        .find(is_released)
+        .find(|served| served.version.publication.status == Status::Released)
         .map_or(newest, |served| served.version.label);
     Index {
         place: DocsLocation::Index,
@@ -120,9 +110,8 @@ fn index(versions: &Versions, newest: Label) -> Index {
     }
 }
 
-/// Returns the links to the documents of a version that readers need first. The pages of the
-/// version lead to the others.
 fn links(label: Label) -> Vec<Link> {
+    // Readers need these first; the pages of the version lead to the others.
     let named = [
         ("Guide", address(label, Document::Guide, None)),
         ("Explorer", explorer(label)),
@@ -144,12 +133,10 @@ fn links(label: Label) -> Vec<Link> {
         .collect()
 }
 
-/// Returns the address of the explorer of a version.
 fn explorer(label: Label) -> String {
     format!("{}/", paths::documentation(label))
 }
 
-/// Returns the entry of a version in the list: its state, dates and links.
 fn listed(version: &ApiVersion, newest: Label) -> Listed {
     let label = version.label;
     let publication = &version.publication;

@@ -55,18 +55,16 @@ mod version_notes;
 
 pub use self::not_found::{ListenerPages, no_settings_page, not_found_page, with_error_pages};
 pub use self::page_location::SettingsLink;
+use self::page_location::respond;
 
-/// Number of concurrent translations, and number of translations that may wait. A translation can
-/// occupy a processor.
+/// Concurrent and waiting translations. A translation can occupy a processor.
 const TRANSLATIONS: (usize, usize) = (2, 8);
-/// Maximum time that a translation waits for a permit.
 const MAX_TRANSLATION_WAIT: Duration = Duration::from_secs(2);
 
-/// The version of the program, shown on each page.
+/// Shown on each page.
 pub(crate) const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Returns the limit of concurrent translations, shared by `/docs/translate` and the pages
-/// about moves.
+/// Limits the translations of `/docs/translate` and of the pages about moves.
 #[must_use]
 pub fn translation_limit() -> ConcurrencyLimit {
     let (running, waiting) = TRANSLATIONS;
@@ -96,9 +94,7 @@ pub fn configure(
         .service(search::resource(state, settings))
         .service(translate::resource(state, translations))
         .default_service(web::to(|| {
-            std::future::ready(HttpResponse::from(
-                ApiError::NotFound(Missing::Path).response_without_version(),
-            ))
+            std::future::ready(respond(Err(ApiError::NotFound(Missing::Path))))
         }));
     let scope = move_page::redirects(state)
         .into_iter()
@@ -128,17 +124,13 @@ pub fn configure(
 
 /// Configures only the files that pages load, for a listener without documents.
 pub fn configure_files(config: &mut ServiceConfig) {
-    let not_found =
-        || HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version());
     let scope = web::scope(paths::DOCS).service(assets::resource());
-    config.service(scope.default_service(web::to(move || std::future::ready(not_found()))));
+    config.service(scope.default_service(web::to(|| {
+        std::future::ready(respond(Err(ApiError::NotFound(Missing::Path))))
+    })));
 }
 
-/// Serves the style sheet at a fixed address.
 async fn style(request: HttpRequest) -> HttpResponse {
-    assets::by_name(NAME, &request).unwrap_or_else(|| {
-        ApiError::NotFound(Missing::Path)
-            .response_without_version()
-            .into()
-    })
+    let style = assets::by_name(NAME, &request);
+    respond(style.ok_or(ApiError::NotFound(Missing::Path)))
 }

@@ -10,29 +10,24 @@ use std::collections::BTreeSet;
 
 use http_kit::paths;
 use pulldown_cmark::{
-    CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, TextMergeStream,
+    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd,
+    TextMergeStream,
 };
 use version_tools::documents::contract::slug;
 use version_tools::documents::wording::{Subject, Wording};
 
 mod table;
 
-use table::Table;
+use table::{RowAnchor, Table};
 
-/// A rendered text.
 #[derive(Debug)]
 pub(super) struct Rendered {
-    /// The heading of the page, as plain text.
     pub(super) title: String,
-    /// The text as HTML.
     pub(super) html: String,
-    /// The sections of the text, in order.
     pub(super) sections: Vec<Section>,
-    /// The blocks for the search index.
     pub(super) blocks: Vec<Block>,
 }
 
-/// A section of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
     /// Whether the section belongs to the section before.
@@ -41,10 +36,10 @@ pub(super) struct Section {
     pub(super) title: String,
 }
 
-/// A heading, a paragraph, a row of a table or a code block, as plain text.
+/// For the search index: a heading, a paragraph, a row of a table or a code block, as plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// The anchor of the block; empty at the beginning of the page.
+    /// Empty at the beginning of the page.
     pub(super) anchor: String,
     /// The heading above the block, or the first cell of a row with an anchor.
     pub(super) title: String,
@@ -54,13 +49,12 @@ pub(super) struct Block {
 /// Maps the target of a link in the text to an address; `None` if the page must not link to it.
 pub(super) type Links<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Anchors that are not available to headings, because the page templates use them.
+/// Used by the page templates.
 const RESERVED: [&str; 3] = ["main", "search", "version"];
 
-/// The languages of the example programs with generated clients.
+/// Of the example programs with generated clients.
 const PROGRAM_LANGUAGES: [&str; 2] = ["python", "typescript"];
 
-/// Renders a text.
 pub(super) fn render(markdown: &str, wording: Option<&Wording<'_>>, links: Links<'_>) -> Rendered {
     // A line break inside a term must not hide the term.
     let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| {
@@ -79,7 +73,6 @@ pub(super) fn render(markdown: &str, wording: Option<&Wording<'_>>, links: Links
     renderer.finish()
 }
 
-/// Returns a unique anchor for each heading, in order.
 fn heading_anchors(events: &[Event<'_>]) -> Vec<String> {
     let mut taken = BTreeSet::from(RESERVED.map(str::to_owned));
     let mut anchors = Vec::new();
@@ -101,7 +94,6 @@ fn heading_anchors(events: &[Event<'_>]) -> Vec<String> {
     anchors
 }
 
-/// Returns the plain text up to the end of an element.
 fn text_until(events: &[Event<'_>], is_end: impl Fn(&TagEnd) -> bool) -> String {
     let inner = events
         .iter()
@@ -117,31 +109,25 @@ fn text_until(events: &[Event<'_>], is_end: impl Fn(&TagEnd) -> bool) -> String 
         .collect()
 }
 
-/// The state of rendering a text, event by event.
 struct Renderer<'a> {
-    /// The names of the version; `None` if names are kept as in the text.
+    /// `None` if names are kept as in the text.
     wording: Option<&'a Wording<'a>>,
     links: Links<'a>,
-    /// The events of the page so far.
     written: Vec<Event<'a>>,
-    /// The anchors of the following headings.
     headings: std::vec::IntoIter<String>,
-    /// The anchors that are in use.
     taken: BTreeSet<String>,
-    /// Whether the passage is marked to keep its names.
     is_as_written: bool,
-    /// Whether the section is left out, because the version does not have its subject.
+    /// Whether the section is left out: the version does not have its subject.
     is_missing_section: bool,
-    /// The subject of the code in the current block.
+    /// Of the code in the current block.
     subject: Subject,
     is_code_block: bool,
     /// Whether each open link is shown as a link.
     open_links: Vec<bool>,
     table: Option<Table>,
     tables: usize,
-    /// The level of the current heading.
     heading: Option<HeadingLevel>,
-    /// The text of the last heading, with canonical names.
+    /// With canonical names.
     heading_as_written: String,
     title: String,
     section: Section,
@@ -185,7 +171,6 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Returns the page as HTML, with its sections and blocks.
     fn finish(self) -> Rendered {
         let mut html = String::new();
         pulldown_cmark::html::push_html(&mut html, self.written.into_iter());
@@ -197,17 +182,14 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Adds HTML to the page.
     fn write(&mut self, html: impl Into<CowStr<'a>>) {
         self.written.push(Event::Html(html.into()));
     }
 
-    /// Returns the wording of the version, unless the current passage is about several versions.
     fn words(&self) -> Option<&'a Wording<'a>> {
         self.wording.filter(|_| !self.is_as_written)
     }
 
-    /// Returns code with the names of the version.
     fn rewrite_code<'b>(&self, code: &'b str) -> Cow<'b, str> {
         match self.words() {
             Some(wording) => Cow::Owned(wording.rewrite_code(code, &self.subject)),
@@ -230,7 +212,6 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Adds code in a sentence, and a note on the field in the first cell of a row.
     fn write_code(&mut self, code: &str) {
         let own = self.rewrite_code(code).into_owned();
         self.text.push_str(&own);
@@ -239,6 +220,7 @@ impl<'a> Renderer<'a> {
         if wording.is_name(code) {
             self.subject.field = Some(code.to_owned());
         }
+        // A table of fields describes one field in each row.
         let is_first_cell = self.table.as_ref().is_some_and(Table::is_in_first_cell);
         if let Some(note) = wording.find_note(code).filter(|_| is_first_cell) {
             let note = escaped(&note);
@@ -246,7 +228,6 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Handles the next event. `following` are the events after it.
     fn pass(&mut self, event: &Event<'_>, following: &[Event<'_>]) {
         if self.is_missing_section && !matches!(event, Event::Start(Tag::Heading { .. })) {
             return;
@@ -280,84 +261,17 @@ impl<'a> Renderer<'a> {
 
     fn start(&mut self, tag: &Tag<'_>, following: &[Event<'_>]) {
         match tag {
-            Tag::Heading { level, .. } => {
-                self.flush();
-                self.heading = Some(*level);
-                self.is_missing_section = false;
-                let heading = text_until(following, |end| matches!(end, TagEnd::Heading(_)));
-                self.subject = Subject::from_heading(&heading);
-                self.heading_as_written = heading;
-                // The first heading has no anchor; it is the beginning of the page.
-                let id = self
-                    .headings
-                    .next()
-                    .map(CowStr::from)
-                    .filter(|_| *level != HeadingLevel::H1);
-                self.section.anchor = id.as_deref().unwrap_or_default().to_owned();
-                let classes = Vec::new();
-                let attrs = Vec::new();
-                self.written.push(Event::Start(Tag::Heading {
-                    level: *level,
-                    id,
-                    classes,
-                    attrs,
-                }));
-            }
+            Tag::Heading { level, .. } => self.start_heading(*level, following),
             Tag::Link {
                 dest_url,
                 link_type,
                 ..
-            } => {
-                let address = (self.links)(dest_url);
-                self.open_links.push(address.is_some());
-                if let Some(address) = address {
-                    self.written.push(Event::Start(Tag::Link {
-                        link_type: *link_type,
-                        dest_url: address.into(),
-                        title: CowStr::Borrowed(""),
-                        id: CowStr::Borrowed(""),
-                    }));
-                }
-            }
-            Tag::CodeBlock(kind) => {
-                self.flush();
-                if let CodeBlockKind::Fenced(info) = kind {
-                    let request = info.split_once(" {");
-                    self.subject.request = request.map(|(_, request)| format!("{{{request}"));
-                }
-                self.is_code_block = true;
-                let is_program = matches!(kind, CodeBlockKind::Fenced(language)
-                    if PROGRAM_LANGUAGES.contains(&language.as_ref()));
-                // A test runs all other code blocks of the guide in a shell.
-                self.write(if is_program {
-                    "<pre class=\"program\"><code>"
-                } else {
-                    "<pre><code>"
-                });
-            }
-            Tag::Table(_) => {
-                self.flush();
-                self.tables += 1;
-                self.table = Some(Table::default());
-                let number = self.tables;
-                let about = escaped(&self.section.title);
-                self.write(format!(
-                    "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-labelledby=\"table-{number}\"><table class=\"stack\">\
-                     <caption id=\"table-{number}\"><span class=\"hidden\">{about}, table {number}</span></caption>"
-                ));
-            }
+            } => self.start_link(*link_type, dest_url),
+            Tag::CodeBlock(kind) => self.start_code_block(kind),
+            Tag::Table(_) => self.start_table(),
             Tag::TableHead => self.write("<thead><tr>"),
             Tag::TableRow => self.start_row(following),
-            Tag::TableCell => {
-                let text = text_until(following, |end| matches!(end, TagEnd::TableCell));
-                let text = self
-                    .words()
-                    .map_or_else(|| text.clone(), |wording| wording.rewrite_prose(&text));
-                if let Some(table) = &mut self.table {
-                    let start = table.start_cell(text.trim());
-                    self.write(start);
-                }
-            }
+            Tag::TableCell => self.start_cell(following),
             Tag::Paragraph => self.written.push(Event::Start(Tag::Paragraph)),
             Tag::List(first) => {
                 self.flush();
@@ -383,7 +297,84 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Starts a row. A row that begins with a code, a name or a status code gets an anchor.
+    fn start_heading(&mut self, level: HeadingLevel, following: &[Event<'_>]) {
+        self.flush();
+        self.heading = Some(level);
+        self.is_missing_section = false;
+        let heading = text_until(following, |end| matches!(end, TagEnd::Heading(_)));
+        self.subject = Subject::from_heading(&heading);
+        self.heading_as_written = heading;
+        // The first heading has no anchor; it is the beginning of the page.
+        let id = self
+            .headings
+            .next()
+            .map(CowStr::from)
+            .filter(|_| level != HeadingLevel::H1);
+        self.section.anchor = id.as_deref().unwrap_or_default().to_owned();
+        self.written.push(Event::Start(Tag::Heading {
+            level,
+            id,
+            classes: Vec::new(),
+            attrs: Vec::new(),
+        }));
+    }
+
+    fn start_link(&mut self, link_type: LinkType, target: &str) {
+        let address = (self.links)(target);
+        self.open_links.push(address.is_some());
+        if let Some(address) = address {
+            self.written.push(Event::Start(Tag::Link {
+                link_type,
+                dest_url: address.into(),
+                title: CowStr::Borrowed(""),
+                id: CowStr::Borrowed(""),
+            }));
+        }
+    }
+
+    fn start_code_block(&mut self, kind: &CodeBlockKind<'_>) {
+        self.flush();
+        if let CodeBlockKind::Fenced(info) = kind {
+            let request = info.split_once(" {");
+            self.subject.request = request.map(|(_, request)| format!("{{{request}"));
+        }
+        self.is_code_block = true;
+        let is_program = matches!(kind, CodeBlockKind::Fenced(language)
+            if PROGRAM_LANGUAGES.contains(&language.as_ref()));
+        // A test runs all other code blocks of the guide in a shell.
+        self.write(if is_program {
+            "<pre class=\"program\"><code>"
+        } else {
+            "<pre><code>"
+        });
+    }
+
+    fn start_table(&mut self) {
+        self.flush();
+        self.tables += 1;
+        self.table = Some(Table::default());
+        let number = self.tables;
+        let about = escaped(&self.section.title);
+        // Readers scroll a wide table with the keyboard.
+        self.write(format!(
+            "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" \
+             aria-labelledby=\"table-{number}\"><table class=\"stack\">\
+             <caption id=\"table-{number}\">\
+             <span class=\"hidden\">{about}, table {number}</span></caption>"
+        ));
+    }
+
+    fn start_cell(&mut self, following: &[Event<'_>]) {
+        let text = text_until(following, |end| matches!(end, TagEnd::TableCell));
+        let text = self
+            .words()
+            .map_or_else(|| text.clone(), |wording| wording.rewrite_prose(&text));
+        if let Some(table) = &mut self.table {
+            let start = table.start_cell(text.trim());
+            self.write(start);
+        }
+    }
+
     fn start_row(&mut self, following: &[Event<'_>]) {
         self.flush();
         // The first event starts the first cell.
@@ -391,6 +382,7 @@ impl<'a> Renderer<'a> {
             .iter()
             .skip(1)
             .find(|event| !matches!(event, Event::Start(_)));
+        // Pages link to rows about a code, a name or a status code.
         let anchor = match first_content {
             Some(Event::Code(code)) => Some(slug(&self.rewrite_code(code))),
             Some(Event::Text(text))
@@ -467,8 +459,6 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Ends a heading, which begins a section. If the version does not have the subject of the
-    /// heading, a note says so.
     fn end_heading(&mut self, level: HeadingLevel) {
         self.written.push(Event::End(TagEnd::Heading(level)));
         self.heading = None;
@@ -493,6 +483,7 @@ impl<'a> Renderer<'a> {
         let missing = self
             .wording
             .and_then(|wording| wording.find_missing_subject(&self.heading_as_written));
+        // A note says that the version does not have the subject.
         if let Some(missing) = missing {
             self.is_missing_section = !missing.has_counterpart;
             let mut html = String::new();
@@ -501,16 +492,16 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Adds the text of the row as a block, with the anchor of the row or of the section.
     fn end_row(&mut self) {
         let text = std::mem::take(&mut self.text).trim().to_owned();
-        let (anchor, title) = match self.table.as_mut().and_then(Table::end_row) {
-            Some(row) => row,
-            None => (self.section.anchor.clone(), self.section.title.clone()),
-        };
+        let row = self.table.as_mut().and_then(Table::end_row);
+        let row = row.unwrap_or_else(|| RowAnchor {
+            anchor: self.section.anchor.clone(),
+            title: self.section.title.clone(),
+        });
         self.blocks.push(Block {
-            anchor,
-            title,
+            anchor: row.anchor,
+            title: row.title,
             text,
         });
     }
@@ -530,8 +521,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Renders sentences without links as HTML, without a paragraph around them. HTML in the text is
-/// dropped.
+/// Renders sentences without a paragraph around them. HTML in the text is dropped.
 pub(super) fn inline_html(markdown: &str) -> String {
     let events = Parser::new(markdown).filter(|event| {
         !matches!(
@@ -547,7 +537,6 @@ pub(super) fn inline_html(markdown: &str) -> String {
     html
 }
 
-/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     let mut html = String::new();
     let event = Event::Text(text.to_owned().into());

@@ -18,9 +18,9 @@ use http_kit::limits::permits::Client;
 use http_kit::paths;
 use http_kit::requests::methods::methods;
 use http_kit::responses::page::{Keep, shared_page};
-use version_tools::translate::{CodeChoice, TranslationContext, translate};
+use version_tools::translate::{TranslationContext, translate};
 
-use crate::page_location::SettingsLink;
+use crate::page_location::{SettingsLink, respond};
 
 mod example;
 mod form;
@@ -32,10 +32,9 @@ use form::{Form, FormField, MAX_FORM_BYTES, TranslationRequest};
 use outcome::Outcome;
 use page::PageContext;
 
-/// The methods of a page with a form.
 const FORM_METHODS: [HttpMethod; 3] = [HttpMethod::GET, HttpMethod::HEAD, HttpMethod::POST];
 
-/// A move from one served version to another.
+/// A move between two different served versions.
 #[derive(Debug, Clone, Copy)]
 struct MovePair {
     from: &'static Served,
@@ -43,7 +42,6 @@ struct MovePair {
 }
 
 impl MovePair {
-    /// Returns the pair with these labels; `None` if a label is not served or both are the same.
     fn find(from: Label, to: Label, versions: &'static Versions) -> Option<Self> {
         let pair = Self {
             from: versions.find(from)?,
@@ -54,51 +52,53 @@ impl MovePair {
 
     /// Finds the pair of versions in an address.
     fn named(from: &str, to: &str, versions: &'static Versions) -> Result<Self, ApiError> {
-        let label = |text: &str| {
-            let served = versions.named(text);
+        let labels = [versions.named(from), versions.named(to)];
+        let [from, to] = labels.map(|served| {
             served
                 .map(|served| served.version.label)
                 .map_err(|unknown| ApiError::NotFound(Missing::Version(unknown)))
-        };
-        Self::find(label(from)?, label(to)?, versions).ok_or(ApiError::NotFound(Missing::Path))
+        });
+        Self::find(from?, to?, versions).ok_or(ApiError::NotFound(Missing::Path))
     }
 
-    /// Returns the pair that a query selects. A version that is absent or not served is replaced by
-    /// the oldest or the newest one, as are two equal versions. `None` if there is only one version.
+    /// Returns the pair that a query selects; `None` if there is only one version.
     fn selected(query: &str, versions: &'static Versions) -> Option<Self> {
         let oldest = versions.iter().next()?.version.label;
         let newest = versions.newest()?.version.label;
-        let selected = |name: &str, otherwise: Label| {
+        let [from, to] = ["from", "to"].map(|name| {
             value_in(query, name)
                 .and_then(|value| value.parse().ok())
                 .filter(|label| versions.find(*label).is_some())
-                .unwrap_or(otherwise)
-        };
-        Self::find(selected("from", oldest), selected("to", newest), versions)
+        });
+        // Versions that are not served, and two equal ones, lead to the longest move.
+        Self::find(from.unwrap_or(oldest), to.unwrap_or(newest), versions)
             .or_else(|| Self::find(oldest, newest, versions))
     }
 
-    /// Returns the address of the page.
     fn address(self) -> String {
         paths::move_page(self.from.version.label, self.to.version.label)
     }
 }
 
-/// Returns the pairs of served versions that a reader of a page about `label` may need: from each
-/// older version to `label`, and from `label` to each newer version.
-pub(crate) fn pairs_about(label: Label, versions: &Versions) -> Vec<(Label, Label)> {
-    let others = versions.iter().map(|served| served.version.label);
-    let pair = |other: Label| {
-        if other < label {
-            (other, label)
-        } else {
-            (label, other)
-        }
-    };
-    others.filter(|other| *other != label).map(pair).collect()
+/// The labels of two versions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LabelPair {
+    pub(crate) from: Label,
+    pub(crate) to: Label,
 }
 
-/// Returns the resource `/docs/move/FROM/TO`.
+/// Lists the pairs that a reader of a page about `label` may need: from each older version to
+/// `label`, and from `label` to each newer version.
+pub(crate) fn pairs_about(label: Label, versions: &Versions) -> Vec<LabelPair> {
+    let others = versions.iter().map(|served| served.version.label);
+    let others = others.filter(|other| *other != label);
+    let pairs = others.map(|other| LabelPair {
+        from: label.min(other),
+        to: label.max(other),
+    });
+    pairs.collect()
+}
+
 pub(super) fn resource(
     state: &GatewayState,
     translations: &ConcurrencyLimit,
@@ -106,41 +106,47 @@ pub(super) fn resource(
 ) -> Resource {
     let context = PageContext::new(state, settings);
     let translations = translations.clone();
-    let (shown, answered) = (state.clone(), state.clone());
-    let show = move |request: HttpRequest, labels: Path<(String, String)>| {
-        let response = show(&shown, &request, &labels, context);
-        std::future::ready(
-            response.unwrap_or_else(|failure| failure.response_without_version().into()),
-        )
-    };
-    let answer = move |request: HttpRequest, labels: Path<(String, String)>, payload: Payload| {
-        let state = answered.clone();
-        let translations = translations.clone();
-        async move {
-            let response = answer(state, translations, request, &labels, payload, context).await;
-            response.unwrap_or_else(|failure| failure.response_without_version().into())
-        }
-    };
-    let resource = methods(adapter_kit::Method::Get)
-        .iter()
-        .fold(web::resource("/move/{from}/{to}"), |resource, method| {
-            resource.route(web::method(method.clone()).to(show.clone()))
-        });
-    closed(resource.route(web::post().to(answer)), &FORM_METHODS)
+    let mut resource = web::resource("/move/{from}/{to}");
+    for method in methods(adapter_kit::Method::Get) {
+        let state = state.clone();
+        let route = web::method(method.clone());
+        resource = resource.route(route.to(
+            move |request: HttpRequest, labels: Path<(String, String)>| {
+                let pair = MovePair::named(&labels.0, &labels.1, context.versions);
+                let response = pair.and_then(|pair| show(&state, &request, pair, context));
+                std::future::ready(respond(response))
+            },
+        ));
+    }
+    let state = state.clone();
+    let resource = resource.route(web::post().to(
+        move |request: HttpRequest, labels: Path<(String, String)>, payload: Payload| {
+            let state = state.clone();
+            let translations = translations.clone();
+            let pair = MovePair::named(&labels.0, &labels.1, context.versions);
+            async move {
+                respond(match pair {
+                    Ok(pair) => answer(state, translations, request, pair, payload, context).await,
+                    Err(error) => Err(error),
+                })
+            }
+        },
+    ));
+    closed(resource, &FORM_METHODS)
 }
 
-/// Returns the resources that redirect to the page about two versions: the address without
-/// versions, and those of former pages.
+/// The address without versions, and those of former pages, redirect to the page about two
+/// versions.
 pub(super) fn redirects(state: &GatewayState) -> Vec<Resource> {
     let versions = state.versions;
-    let selected = |path: &str| {
+    let selected = ["/move", "/migrate", "/differences"].map(|path| {
         read_only(path, move |request: HttpRequest| {
             let query = request.query_string();
             let pair = MovePair::selected(query, versions);
             let pair = pair.ok_or(ApiError::NotFound(Missing::Path));
             std::future::ready(redirect(pair, value_in(query, FormField::Kind.name())))
         })
-    };
+    });
     let in_path = read_only("/differences/{pair}", move |pair: Path<String>| {
         let labels = pair
             .split_once("..")
@@ -148,19 +154,13 @@ pub(super) fn redirects(state: &GatewayState) -> Vec<Resource> {
         let pair = labels.and_then(|(from, to)| MovePair::named(from, to, versions));
         std::future::ready(redirect(pair, None))
     });
-    let mut resources: Vec<Resource> = ["/move", "/migrate", "/differences"]
-        .into_iter()
-        .map(selected)
-        .collect();
-    resources.push(in_path);
-    resources
+    selected.into_iter().chain([in_path]).collect()
 }
 
-/// Redirects to the page about two versions, with an example of this kind of body.
 fn redirect(pair: Result<MovePair, ApiError>, kind: Option<String>) -> HttpResponse {
     let pair = match pair {
         Ok(pair) => pair,
-        Err(failure) => return failure.response_without_version().into(),
+        Err(error) => return respond(Err(error)),
     };
     let kind = kind.filter(|kind| form::is_kind(kind));
     let query = kind.map_or_else(String::new, |kind| {
@@ -173,7 +173,6 @@ fn redirect(pair: Result<MovePair, ApiError>, kind: Option<String>) -> HttpRespo
         .finish()
 }
 
-/// Returns the first value of a name in a query.
 fn value_in(query: &str, name: &str) -> Option<String> {
     let (_, value) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name)?;
     Some(value.into_owned())
@@ -183,10 +182,9 @@ fn value_in(query: &str, name: &str) -> Option<String> {
 fn show(
     state: &GatewayState,
     request: &HttpRequest,
-    (from, to): &(String, String),
+    pair: MovePair,
     context: PageContext,
 ) -> Result<HttpResponse, ApiError> {
-    let pair = MovePair::named(from, to, context.versions)?;
     let form = Form::read(request.query_string().as_bytes());
     if !form.value(FormField::Kind).is_empty() {
         let html = page::with_example(pair, form, context);
@@ -200,17 +198,15 @@ fn show(
     Ok(shared_page(request, &content))
 }
 
-/// Shows the page with the translation of the body in the form, within the limits of the client's
-/// address.
+/// Shows the page with the translation of the body in the form.
 async fn answer(
     state: GatewayState,
     translations: ConcurrencyLimit,
     request: HttpRequest,
-    (from, to): &(String, String),
+    pair: MovePair,
     payload: Payload,
     context: PageContext,
 ) -> Result<HttpResponse, ApiError> {
-    let pair = MovePair::named(from, to, context.versions)?;
     // Counted before the form is received, so that requests beyond the limit use no memory.
     state
         .address_rate_limit
@@ -230,35 +226,56 @@ async fn answer(
         choices: &[],
     };
     let origin = state.proxies.origin(&request);
-    let work = move || {
+    // A large body can occupy a processor, so the work must not run on this thread.
+    let worked = web::block(move || {
         // The work holds the permit, because it continues after the client has disconnected.
         let _held = &permit;
-        let mut form = Form::read(&encoded);
-        if form.asks_for_example() {
-            return (StatusCode::OK, page::with_example(pair, form, context));
-        }
-        let Some(TranslationRequest { body_kind, body }) = form.translation_request() else {
-            let html = page::with_outcome(pair, form, None, context);
-            return (StatusCode::UNPROCESSABLE_ENTITY, html);
+        translate_form(&encoded, pair, translation_context, &origin, context)
+    });
+    let page_of_form = worked.await.map_err(|_| ApiError::Interrupted)?;
+    Ok(page(page_of_form.status, Keep::Never, page_of_form.html))
+}
+
+/// The page with the result of a form.
+struct PageOfForm {
+    status: StatusCode,
+    html: Result<String, askama::Error>,
+}
+
+fn translate_form(
+    encoded: &[u8],
+    pair: MovePair,
+    translation_context: TranslationContext<'_>,
+    origin: &str,
+    context: PageContext,
+) -> PageOfForm {
+    let mut form = Form::read(encoded);
+    if form.asks_for_example() {
+        return PageOfForm {
+            status: StatusCode::OK,
+            html: page::with_example(pair, form, context),
         };
-        let translate_with = |choices: &[CodeChoice]| {
-            let context = TranslationContext {
-                choices,
-                ..translation_context
-            };
-            translate(&body, pair.from, pair.to, &body_kind, context)
+    }
+    let Some(TranslationRequest { body_kind, body }) = form.translation_request() else {
+        return PageOfForm {
+            status: StatusCode::UNPROCESSABLE_ENTITY,
+            html: page::with_outcome(pair, form, None, context),
         };
-        let mut translation = translate_with(&[]);
-        form.add_ended_codes(&translation.notices);
-        let choices = form.code_choices();
-        if !choices.is_empty() {
-            translation = translate_with(&choices);
-        }
-        let outcome = Outcome::new(translation, pair.to, &origin);
-        let html = page::with_outcome(pair, form, Some(outcome), context);
-        (StatusCode::OK, html)
     };
-    // A large body can occupy a processor, so the work must not run on this thread.
-    let (status, html) = web::block(work).await.map_err(|_| ApiError::Interrupted)?;
-    Ok(page(status, Keep::Never, html))
+    let mut translation = translate(&body, pair.from, pair.to, &body_kind, translation_context);
+    // Only the translation knows which codes have ended, and what can replace them.
+    form.add_ended_codes(&translation.notices);
+    let choices = form.code_choices();
+    if !choices.is_empty() {
+        let context = TranslationContext {
+            choices: &choices,
+            ..translation_context
+        };
+        translation = translate(&body, pair.from, pair.to, &body_kind, context);
+    }
+    let outcome = Outcome::new(translation, pair.to, origin);
+    PageOfForm {
+        status: StatusCode::OK,
+        html: page::with_outcome(pair, form, Some(outcome), context),
+    }
 }

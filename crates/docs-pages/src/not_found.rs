@@ -12,17 +12,17 @@ use gateway::error::page;
 use http_kit::requests::media_types::prefers_html;
 use http_kit::responses::page::Keep;
 
-use crate::page_location::{DocsLocation, html};
+use crate::page_location::DocsLocation;
 
 #[derive(Template)]
 #[template(path = "pages/not_found.html")]
 struct NotFound {
     place: DocsLocation,
-    /// The served versions, newest first.
+    /// Newest first.
     versions: Vec<Label>,
 }
 
-/// The page for an error outside the documents.
+/// For an error outside the documents.
 #[derive(Template)]
 #[template(path = "pages/error.html")]
 struct ErrorPage {
@@ -31,14 +31,11 @@ struct ErrorPage {
     text: &'static str,
 }
 
-/// The pages of a listener. Its error pages link to them.
+/// Error pages link to the pages of their listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListenerPages {
-    /// The documents.
     Documents,
-    /// The settings.
     Settings,
-    /// The documents and the settings.
     All,
 }
 
@@ -54,10 +51,6 @@ impl ListenerPages {
 
 /// Replaces a response with status 404 by a page that lists the versions, if the client prefers
 /// HTML.
-///
-/// # Errors
-///
-/// Returns the errors of the inner service.
 pub(super) async fn as_page<B: MessageBody>(
     versions: &'static Versions,
     request: ServiceRequest,
@@ -75,25 +68,21 @@ pub(super) async fn as_page<B: MessageBody>(
     let mut missing = page(
         StatusCode::NOT_FOUND,
         Keep::Fresh,
-        html(&NotFound {
+        NotFound {
             place: DocsLocation::Missing,
             versions: versions
                 .iter()
                 .rev()
                 .map(|served| served.version.label)
                 .collect(),
-        }),
+        }
+        .render(),
     );
     vary_by_accept(&mut missing);
     Ok(response.into_response(missing).map_into_right_body())
 }
 
-/// Replaces a JSON error by a page if the client prefers HTML. The status and the headers `Allow`
-/// and `Retry-After` stay the same.
-///
-/// # Errors
-///
-/// Returns the errors of the inner service.
+/// Replaces a JSON error by a page if the client prefers HTML.
 pub async fn with_error_pages<B: MessageBody>(
     pages: ListenerPages,
     request: ServiceRequest,
@@ -109,6 +98,7 @@ pub async fn with_error_pages<B: MessageBody>(
         return Ok(response.map_into_left_body());
     }
     let mut error = error_page(response.status(), pages);
+    // Browsers and caches need these headers of the replaced response.
     for name in [ALLOW, RETRY_AFTER] {
         if let Some(value) = response.headers().get(&name) {
             error.headers_mut().insert(name, value.clone());
@@ -117,14 +107,13 @@ pub async fn with_error_pages<B: MessageBody>(
     Ok(response.into_response(error).map_into_right_body())
 }
 
-/// Returns the page for an address without content; `None` if the client does not prefer HTML.
+/// Returns `None` if the client does not prefer HTML.
 #[must_use]
 pub fn not_found_page(request: &impl HttpMessage, pages: ListenerPages) -> Option<HttpResponse> {
     prefers_html(request).then(|| error_page(StatusCode::NOT_FOUND, pages))
 }
 
-/// Returns the page for the address of the settings where none are served; `None` if the client
-/// does not prefer HTML.
+/// Returns `None` if the client does not prefer HTML.
 #[must_use]
 pub fn no_settings_page(request: &impl HttpMessage) -> Option<HttpResponse> {
     prefers_html(request).then(|| {
@@ -137,7 +126,6 @@ pub fn no_settings_page(request: &impl HttpMessage) -> Option<HttpResponse> {
     })
 }
 
-/// Returns the page for an error with this status.
 fn error_page(status: StatusCode, pages: ListenerPages) -> HttpResponse {
     let (title, text) = match status {
         StatusCode::NOT_FOUND => (
@@ -171,7 +159,7 @@ fn error_page(status: StatusCode, pages: ListenerPages) -> HttpResponse {
 
 impl ErrorPage {
     fn response(&self, status: StatusCode) -> HttpResponse {
-        let mut response = page(status, Keep::Fresh, html(self));
+        let mut response = page(status, Keep::Fresh, self.render());
         vary_by_accept(&mut response);
         response
     }

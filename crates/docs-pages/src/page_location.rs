@@ -1,30 +1,27 @@
 //! The current page in the navigation, and rendering of templates.
 
+use actix_web::HttpResponse;
 use adapter_kit::Label;
 use askama::Template;
+use gateway::error::ApiError;
 use http_kit::paths;
 
-/// The current page, for the navigation.
+/// The current page in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DocsLocation {
-    /// The list of versions.
     Index,
-    /// The page about the move from one version to another.
     Move,
     /// Release notes or a guide.
     Written,
-    /// A document of a version.
     Document(Label),
-    /// The explorer of a version.
     Explorer(Label),
-    /// The search in the documents of a version.
     Search(Label),
-    /// The page for status 404.
+    /// For status 404.
     Missing,
 }
 
 impl DocsLocation {
-    /// Returns the version whose documents are shown.
+    /// The version whose documents are shown.
     pub(super) fn version(self) -> Option<Label> {
         match self {
             Self::Document(label) | Self::Explorer(label) | Self::Search(label) => Some(label),
@@ -32,12 +29,10 @@ impl DocsLocation {
         }
     }
 
-    /// Whether the page is an explorer.
     pub(super) fn is_explorer(self) -> bool {
         matches!(self, Self::Explorer(_))
     }
 
-    /// Whether the page is the search.
     pub(super) fn is_search(self) -> bool {
         matches!(self, Self::Search(_))
     }
@@ -46,21 +41,24 @@ impl DocsLocation {
 /// Whether the listener of the pages also serves the settings of organisations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsLink {
-    /// The pages can link to the settings.
     Served,
-    /// The listener has no settings.
     Missing,
 }
 
 impl SettingsLink {
-    /// Returns the address of the page with the readiness of the reader's organisation, if this
-    /// listener serves it.
+    /// The page with the readiness of the reader's organisation.
     pub(super) fn readiness(self) -> Option<&'static str> {
         (self == Self::Served).then_some(paths::READINESS)
     }
 }
 
-/// Renders a page.
-pub(super) fn html(template: &impl Template) -> Result<String, askama::Error> {
-    template.render()
+/// Renders a page, for the cache of contents.
+pub(super) fn render_content(template: &impl Template) -> Result<Vec<u8>, ApiError> {
+    let page = template.render().map(String::into_bytes);
+    page.map_err(ApiError::UnwritablePage)
+}
+
+/// Converts an error of a page to its response.
+pub(super) fn respond(response: Result<HttpResponse, ApiError>) -> HttpResponse {
+    response.unwrap_or_else(|error| error.response_without_version().into())
 }

@@ -15,16 +15,15 @@ use gateway::state::GatewayState;
 use http_kit::responses::page::Keep;
 
 use crate::documents::{Link, navigation};
-use crate::page_location::{DocsLocation, SettingsLink, html};
+use crate::page_location::{DocsLocation, SettingsLink, respond};
 
 mod index;
 mod pages;
 
 use index::Index;
 
-/// Maximum number of characters of a query; further characters are ignored.
+/// Further characters are ignored.
 const MAX_QUERY_CHARS: usize = 100;
-/// Maximum number of results of a query.
 const MAX_RESULTS: usize = 50;
 
 #[derive(Template)]
@@ -34,14 +33,13 @@ struct Search {
     query: String,
     label: Label,
     documents: Vec<Link>,
-    /// The versions to choose from, newest first.
+    /// To choose from, newest first.
     versions: Vec<(Label, bool)>,
     results: Vec<Found>,
-    /// The total number of results, including those that are not shown.
+    /// Including results that are not shown.
     count: usize,
 }
 
-/// A search result.
 struct Found {
     address: String,
     document: String,
@@ -50,10 +48,9 @@ struct Found {
     excerpt: [String; 3],
 }
 
-/// The index of each version, created on the first search.
+/// Created on the first search of a version.
 type Indexes = Arc<BTreeMap<Label, OnceLock<Index>>>;
 
-/// Returns the resource.
 pub(super) fn resource(state: &GatewayState, settings: SettingsLink) -> Resource {
     let state = state.clone();
     let indexes: Indexes = Arc::new(
@@ -68,38 +65,35 @@ pub(super) fn resource(state: &GatewayState, settings: SettingsLink) -> Resource
     })
 }
 
-/// Returns the page with the results of the query, in the version of the query or else the newest.
 async fn answer(
     state: GatewayState,
     indexes: Indexes,
     settings: SettingsLink,
     request: HttpRequest,
 ) -> HttpResponse {
-    let value = |wanted: &str| {
-        let found = form_urlencoded::parse(request.query_string().as_bytes())
-            .find(|(name, _)| name == wanted);
-        found
-            .map(|(_, value)| value.chars().take(MAX_QUERY_CHARS).collect::<String>())
-            .unwrap_or_default()
-    };
-    let named = value("version")
+    let named = read_value(&request, "version")
         .parse()
         .ok()
         .and_then(|label| state.versions.find(label));
     let Some(served) = named.or(state.versions.newest()) else {
-        return ApiError::NotFound(Missing::Path)
-            .response_without_version()
-            .into();
+        return respond(Err(ApiError::NotFound(Missing::Path)));
     };
-    let query = value("q").trim().to_owned();
+    let query = read_value(&request, "q").trim().to_owned();
     // Creating and searching an index can occupy a processor, so it must not run on this thread.
-    match web::block(move || html(&search(&state, &indexes, settings, served, query))).await {
+    match web::block(move || search(&state, &indexes, settings, served, query).render()).await {
         Ok(html) => page(StatusCode::OK, Keep::Never, html),
-        Err(_) => ApiError::Interrupted.response_without_version().into(),
+        Err(_) => respond(Err(ApiError::Interrupted)),
     }
 }
 
-/// Searches the documents of a version, and returns the values of the page template.
+fn read_value(request: &HttpRequest, wanted: &str) -> String {
+    let mut values = form_urlencoded::parse(request.query_string().as_bytes());
+    let found = values.find(|(name, _)| name == wanted);
+    found
+        .map(|(_, value)| value.chars().take(MAX_QUERY_CHARS).collect())
+        .unwrap_or_default()
+}
+
 fn search(
     state: &GatewayState,
     indexes: &Indexes,
@@ -108,21 +102,20 @@ fn search(
     query: String,
 ) -> Search {
     let label = served.version.label;
-    let new_index = || {
-        let mut entries = pages::renamed_fields(served, state.versions, state.lists);
-        entries.extend(pages::all(state.versions, settings));
-        Index::new(entries, served, state.versions, state.lists)
-    };
-    let index = indexes
-        .get(&label)
-        .map(|index| index.get_or_init(new_index));
+    let index = indexes.get(&label).map(|index| {
+        index.get_or_init(|| {
+            let mut entries = pages::renamed_fields(served, state.versions, state.lists);
+            entries.extend(pages::all(state.versions, settings));
+            Index::new(entries, served, state.versions, state.lists)
+        })
+    });
     let found = index.map(|index| index.find(&query)).unwrap_or_default();
-    let result = |entry: &index::Entry| Found {
+    let results = found.iter().take(MAX_RESULTS).map(|entry| Found {
         address: entry.address.clone(),
         document: entry.document.clone(),
         title: entry.title.clone(),
         excerpt: entry.excerpt(&query),
-    };
+    });
     Search {
         place: DocsLocation::Search(label),
         label,
@@ -133,8 +126,8 @@ fn search(
             .rev()
             .map(|other| (other.version.label, other.version.label == label))
             .collect(),
+        results: results.collect(),
         count: found.len(),
-        results: found.into_iter().take(MAX_RESULTS).map(result).collect(),
         query,
     }
 }

@@ -24,34 +24,29 @@ use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::permits::Client;
 
-/// Maximum size of a body, in bytes.
 const MAX_BODY_BYTES: usize = 262_144;
 
-/// Returns the resource.
 pub(super) fn resource(state: &GatewayState, translations: &ConcurrencyLimit) -> Resource {
     let state = state.clone();
     let translations = translations.clone();
-    let handler = move |request: HttpRequest, payload: Payload| {
+    let route = web::method(Method::POST).to(move |request: HttpRequest, payload: Payload| {
         let state = state.clone();
         let translations = translations.clone();
         async move {
             let reply = answer(state, translations, request, payload).await;
             HttpResponse::from(reply.unwrap_or_else(ApiError::response_without_version))
         }
-    };
-    closed(
-        web::resource("/translate").route(web::method(Method::POST).to(handler)),
-        &[Method::POST],
-    )
+    });
+    closed(web::resource("/translate").route(route), &[Method::POST])
 }
 
-/// Returns the translation of the body in the request, within the limits of the client's address.
 async fn answer(
     state: GatewayState,
     translations: ConcurrencyLimit,
     request: HttpRequest,
     payload: Payload,
 ) -> Result<ApiResponse, ApiError> {
+    // Counted before the body is received, so that requests beyond the limit use no memory.
     state
         .address_rate_limit
         .count(&request)
@@ -65,34 +60,29 @@ async fn answer(
         .await
         .ok_or(ApiError::TooManyTranslations)?;
     let today = state.store.now().date_naive();
-    let work = move || {
+    // A large body can occupy a processor, so the work must not run on this thread.
+    let translated = web::block(move || {
         // The work holds the permit, because it continues after the client has disconnected.
         let _held = &permit;
         let sent = read::parse_json(&body).map_err(ApiError::Malformed)?;
+        let request = TranslationRequest::read(&sent, state.versions)?;
+        let context = TranslationContext {
+            today,
+            lists: state.lists,
+            choices: &[],
+        };
         let TranslationRequest {
             from,
             to,
             data,
             body_kind,
-        } = TranslationRequest::read(&sent, state.versions)?;
-        let translation = translate(
-            &data,
-            from,
-            to,
-            &body_kind,
-            TranslationContext {
-                today,
-                lists: state.lists,
-                choices: &[],
-            },
-        );
+        } = request;
+        let translation = translate(&data, from, to, &body_kind, context);
         Ok(ApiResponse::json(StatusCode::OK, &translation)?)
-    };
-    // A large body can occupy a processor, so the work must not run on this thread.
-    web::block(work).await.unwrap_or(Err(ApiError::Interrupted))
+    });
+    translated.await.unwrap_or(Err(ApiError::Interrupted))
 }
 
-/// A translation request.
 struct TranslationRequest {
     from: &'static Served,
     to: &'static Served,
@@ -155,8 +145,8 @@ impl<'a> Reading<'a> {
         None
     }
 
-    /// Adds a problem for each repeated key of the request. Returns the paths of repeated keys
-    /// within the body to translate.
+    /// Adds a problem for each repeated key of the request. Returns the paths within the body to
+    /// translate.
     fn repeated_keys(&mut self, paths: &[String]) -> Vec<String> {
         let mut inner = Vec::new();
         for path in paths {
@@ -173,12 +163,11 @@ impl<'a> Reading<'a> {
         inner
     }
 
-    /// Returns the value of a key; `None` if it is absent or null.
+    /// Returns `None` if the key is absent or null.
     fn value(&self, key: &str) -> Option<&'a Value> {
         self.sent.get(key).filter(|value| !value.is_null())
     }
 
-    /// Returns the served version that a key names.
     fn version(&mut self, key: &'static str) -> Option<&'static Served> {
         let labels: Vec<String> = self
             .versions
@@ -200,7 +189,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the body to translate, or a list of bodies of up to the size of a page.
+    /// Reads a body, or a list of bodies of up to the size of a page.
     fn data(&mut self) -> Option<&'a Value> {
         let Some(data) = self.value("data") else {
             return self.refuse("data", Code::Blank, "cannot be blank");
@@ -219,7 +208,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the choice in an optional key. An unknown word is a problem.
+    /// Reads an optional key. An unknown word is a problem.
     fn word<T: FromStr<Err = InvalidChoice>>(&mut self, key: &'static str) -> Option<T> {
         let value = self.value(key)?;
         match value.as_str().unwrap_or_default().parse() {

@@ -18,35 +18,29 @@ use version_tools::documents::wording::Wording;
 use version_tools::documents::{GENERATED, lists};
 
 use crate::markdown::{Rendered, render};
-use crate::move_page::pairs_about;
+use crate::move_page::{LabelPair, pairs_about};
 
-/// The text of the guide to integration.
 const GUIDE: &str = include_str!("../../../../docs/integration.md");
 
-/// The address of the register in the commands of the documents.
+/// In the commands of the documents.
 pub(super) const WRITTEN_ORIGIN: &str = "http://127.0.0.1:8080";
 
-/// A document that each version has.
+/// A document of each version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Document {
-    /// The guide to integration.
     Guide,
-    /// The contract of the version.
     Contract,
-    /// The fields of the version.
     Fields,
-    /// The codes of problems and the status codes.
+    /// Codes of problems, and status codes.
     Problems,
-    /// The rules, with the versions that apply them.
+    /// With the versions that apply them.
     Rules,
-    /// The code lists.
     Lists,
-    /// The funding that exists.
     Funding,
 }
 
 impl Document {
-    /// All documents, in the order of the navigation.
+    /// In the order of the navigation.
     pub(crate) const ALL: [Self; 7] = [
         Self::Guide,
         Self::Contract,
@@ -57,7 +51,6 @@ impl Document {
         Self::Funding,
     ];
 
-    /// Returns the name of the document in addresses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Guide => "guide",
@@ -70,7 +63,6 @@ impl Document {
         }
     }
 
-    /// Returns the name of the document on pages.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Guide => "Integration guide",
@@ -83,13 +75,11 @@ impl Document {
         }
     }
 
-    /// Whether the document has commands with the address of the register.
     pub(super) const fn has_commands(self) -> bool {
         matches!(self, Self::Guide)
     }
 
-    /// Returns the names of the parts with their own pages: chapters of the contract, and code
-    /// lists.
+    /// Lists the parts with their own pages: chapters of the contract, and code lists.
     pub(crate) fn parts(self) -> Vec<&'static str> {
         match self {
             Self::Contract => CHAPTERS.iter().map(|chapter| chapter.name).collect(),
@@ -98,8 +88,7 @@ impl Document {
         }
     }
 
-    /// Returns the file of the document in `docs/`; `None` for a document that is generated for
-    /// each version.
+    /// The file in `docs/`; `None` for a document that is generated for each version.
     const fn file(self) -> Option<&'static str> {
         match self {
             Self::Guide => Some("integration.md"),
@@ -111,8 +100,8 @@ impl Document {
     }
 }
 
-/// Renders a document, or a part of it, with the names of a version. Returns `None` if there is no
-/// part with this name.
+/// Renders a document, or a part of it, with the names of a version. Returns `None` for an unknown
+/// part.
 pub(crate) fn rendered(
     document: Document,
     part: Option<&str>,
@@ -158,8 +147,6 @@ static WRITTEN_LABEL: LazyLock<Label> = LazyLock::new(|| {
     rest.split_at(end).0.parse().unwrap_or(Label::release(0, 0))
 });
 
-/// Returns the text of a file as shown on a page: without the passages for the file only, and with
-/// the passages for the page only.
 fn for_page(markdown: &str) -> String {
     const FILE_START: &str = "<!-- file -->";
     const FILE_END: &str = "<!-- /file -->";
@@ -180,11 +167,11 @@ fn for_page(markdown: &str) -> String {
     text
 }
 
-/// Returns links to the pages about moves from and to a version; empty for the only version.
+/// Writes links to the pages about moves from and to a version; empty for the only version.
 fn link_moves(label: Label, versions: &Versions) -> String {
     let links: Vec<String> = pairs_about(label, versions)
         .into_iter()
-        .map(|(from, to)| format!("[{from} to {to}]({})", paths::move_page(from, to)))
+        .map(|LabelPair { from, to }| format!("[{from} to {to}]({})", paths::move_page(from, to)))
         .collect();
     if links.is_empty() {
         return String::new();
@@ -192,10 +179,9 @@ fn link_moves(label: Label, versions: &Versions) -> String {
     format!(" All changes between versions: {}.", links.join(", "))
 }
 
-/// The chapter of the contract with the table of statuses.
+/// The chapter with the table of statuses.
 const ERRORS: &str = "7-errors";
 
-/// Returns the table of status codes from the contract.
 fn statuses() -> String {
     let text = contract::chapter(ERRORS).map_or("", |chapter| chapter.text);
     let rows = text
@@ -211,8 +197,7 @@ fn statuses() -> String {
     rows.collect()
 }
 
-/// Returns the address of the page for a link in a document or a part of it. Returns `None` if the
-/// target has no page.
+/// Finds the page for a link. Returns `None` if the target has no page.
 fn link(label: Label, document: Document, part: Option<&str>, address: &str) -> Option<String> {
     let (file, anchor) = address
         .split_once('#')
@@ -253,8 +238,8 @@ fn link(label: Label, document: Document, part: Option<&str>, address: &str) -> 
     Some(page + &anchor)
 }
 
-/// Makes a link of the contract relative to `docs/`.
 fn relative_to_contract(file: &str) -> String {
+    // The contract is in `docs/api/`.
     match file.strip_prefix("../") {
         Some(file) => file.to_owned(),
         None if file.ends_with(".md") => format!("api/{file}"),

@@ -9,8 +9,8 @@ use serde_json::Value;
 use version_tools::openapi::examples;
 use version_tools::translate::BodyKind;
 
-/// Returns the example of a kind of body; for an unknown kind, a request for a new trainee. `None`
-/// if the version has no such body.
+/// Writes an example; for an unknown kind, a request for a new trainee. Returns `None` if the
+/// version has no such body.
 pub(super) fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
     if kind.direction == Some(Direction::Reply) {
         let trainee = fixtures::example::trainee();
@@ -20,8 +20,7 @@ pub(super) fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Optio
     examples::request(version, endpoint(version, kind)?)
 }
 
-/// Returns the endpoint of the version that accepts this kind of body as a single request; `None`
-/// if there is none.
+/// Finds the endpoint that accepts this kind of body as a single request.
 pub(super) fn endpoint(version: &ApiVersion, kind: BodyKind) -> Option<Endpoint> {
     let record = kind.record.unwrap_or(RecordKind::Trainee);
     version.endpoints.all().find(|endpoint| {

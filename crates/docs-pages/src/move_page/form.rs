@@ -14,24 +14,19 @@ use version_tools::translate::{BodyKind, CodeChoice, Finding};
 
 use super::example;
 
-/// Maximum size of a body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 262_144;
-/// Maximum size of a form, in bytes. Form encoding can take three bytes for each byte of a body.
+/// Form encoding can take three bytes for each byte of a body.
 pub(super) const MAX_FORM_BYTES: usize = 3 * MAX_BODY_BYTES + 1_024;
 
-/// Maximum number of ended codes with a choice.
 const MAX_ENDED_CODES: usize = 200;
 
-/// The name of the button that inserts an example.
+/// The button that inserts an example.
 const EXAMPLE: &str = "example";
 
 /// A kind of body that the reader can select.
 struct KindChoice {
-    /// The value in the form.
     value: &'static str,
-    /// The label on the page.
     label: String,
-    /// The kind of body.
     body_kind: BodyKind,
 }
 
@@ -44,7 +39,6 @@ impl KindChoice {
         }
     }
 
-    /// A request for a record in a trainee, such as a placement.
     fn nested<R: WireNested>() -> Self {
         Self::new(
             R::NAME,
@@ -54,25 +48,23 @@ impl KindChoice {
     }
 }
 
-/// All kinds that the reader can select, in order.
 static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
     let unknown = BodyKind {
         record: None,
         direction: None,
         purpose: None,
     };
-    let trainee = |purpose| request(RecordKind::Trainee, Some(purpose));
     let mut choices = vec![
         KindChoice::new("detect", "Detect from the body", unknown),
         KindChoice::new(
             "create",
             "Request: create a trainee",
-            trainee(Purpose::Create),
+            request(RecordKind::Trainee, Some(Purpose::Create)),
         ),
         KindChoice::new(
             "update",
             "Request: update a trainee",
-            trainee(Purpose::Update),
+            request(RecordKind::Trainee, Some(Purpose::Update)),
         ),
     ];
     choices.extend(for_each_nested!(KindChoice::nested()));
@@ -104,12 +96,10 @@ static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
     choices
 });
 
-/// Whether a value is in the list of kinds.
 pub(super) fn is_kind(value: &str) -> bool {
     KINDS.iter().any(|choice| choice.value == value)
 }
 
-/// The kind of body of requests for a record.
 const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
     BodyKind {
         record: Some(record),
@@ -118,19 +108,16 @@ const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
     }
 }
 
-/// A field of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FormField {
-    /// The kind of body.
     Kind,
-    /// The body.
     Body,
 }
 
 impl FormField {
     const ALL: [Self; 2] = [Self::Kind, Self::Body];
 
-    /// Returns the name of the field, which is also its identifier on the page.
+    /// Also the identifier on the page.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Kind => "kind",
@@ -139,7 +126,6 @@ impl FormField {
     }
 }
 
-/// An option of a select element.
 #[derive(Debug)]
 pub(super) struct Choice {
     pub(super) value: String,
@@ -147,19 +133,16 @@ pub(super) struct Choice {
     pub(super) chosen: bool,
 }
 
-/// The choice of a code that replaces an ended code of the body.
+/// The choice of a code that replaces an ended code.
 #[derive(Debug)]
 pub(super) struct EndedCodeField {
-    /// The path of the ended code in the target version.
+    /// In the target version.
     pub(super) path: String,
-    /// The ended code.
     pub(super) code: &'static str,
-    /// The codes that can replace it, with their names.
     pub(super) candidates: Vec<Choice>,
 }
 
 impl EndedCodeField {
-    /// Returns the name of the field for an ended code at a path.
     fn name_at(path: &str) -> String {
         format!("code:{path}")
     }
@@ -168,31 +151,26 @@ impl EndedCodeField {
         Self::name_at(&self.path)
     }
 
-    /// Returns the chosen code; `None` before the choice.
+    /// Returns `None` before the choice.
     pub(super) fn chosen(&self) -> Option<&Choice> {
         self.candidates.iter().find(|choice| choice.chosen)
     }
 }
 
-/// A translation request.
 pub(super) struct TranslationRequest {
     pub(super) body_kind: BodyKind,
     pub(super) body: JsonTree,
 }
 
-/// The form with the reader's input.
 #[derive(Debug, Default)]
 pub(super) struct Form {
     fields: BTreeMap<String, String>,
-    /// The choices for the ended codes of the body.
     pub(super) ended_codes: Vec<EndedCodeField>,
-    /// The faults, by field.
     pub(super) faults: BTreeMap<FormField, String>,
 }
 
 impl Form {
-    /// Reads an encoded form or query. Adds a fault for each field that is sent more than once, and
-    /// keeps its first value.
+    /// Reads an encoded form or query.
     pub(super) fn read(encoded: &[u8]) -> Self {
         let mut form = Self::default();
         for (name, value) in form_urlencoded::parse(encoded).into_owned() {
@@ -200,6 +178,7 @@ impl Form {
                 Entry::Vacant(entry) => {
                     entry.insert(value);
                 }
+                // The first value of a repeated field counts.
                 Entry::Occupied(entry) => {
                     let name = entry.key();
                     let mut fields = FormField::ALL.into_iter();
@@ -213,22 +192,19 @@ impl Form {
         form
     }
 
-    /// Returns the value of a field; empty if the field is absent.
     pub(super) fn value(&self, field: FormField) -> &str {
         self.fields.get(field.name()).map_or("", String::as_str)
     }
 
-    /// Sets the body.
     pub(super) fn set_body(&mut self, body: String) {
         self.fields.insert(FormField::Body.name().to_owned(), body);
     }
 
-    /// Whether the reader requested an example.
     pub(super) fn asks_for_example(&self) -> bool {
         self.fields.contains_key(EXAMPLE)
     }
 
-    /// Returns the selected kind of body; `None` if the value is not in the list.
+    /// Returns `None` if the value is not in the list.
     pub(super) fn body_kind(&self) -> Option<BodyKind> {
         let kind = self.value(FormField::Kind);
         KINDS
@@ -237,12 +213,11 @@ impl Form {
             .map(|choice| choice.body_kind)
     }
 
-    /// Returns the fault of a field.
     pub(super) fn fault(&self, field: FormField) -> Option<&String> {
         self.faults.get(&field)
     }
 
-    /// Returns the request that the form describes. If fields are invalid or repeated, adds their
+    /// Reads the request that the form describes. If fields are invalid or repeated, adds their
     /// faults to the form and returns `None`.
     pub(super) fn translation_request(&mut self) -> Option<TranslationRequest> {
         let body_kind = self.body_kind();
@@ -281,7 +256,6 @@ impl Form {
             .map_err(|error| format!("The body is not valid JSON: {error}"))
     }
 
-    /// Adds a choice for each ended code of the body.
     pub(super) fn add_ended_codes(&mut self, notices: &[Finding]) {
         let fields = notices.iter().filter_map(|notice| {
             let chosen = self.fields.get(&EndedCodeField::name_at(&notice.path));
@@ -299,7 +273,6 @@ impl Form {
         self.ended_codes = fields.take(MAX_ENDED_CODES).collect();
     }
 
-    /// Returns the chosen codes.
     pub(super) fn code_choices(&self) -> Vec<CodeChoice> {
         let chosen = self.ended_codes.iter().filter_map(|field| {
             Some(CodeChoice {
@@ -310,30 +283,27 @@ impl Form {
         chosen.collect()
     }
 
-    /// Returns the position of the choice for the code at a path; `None` if there is no choice.
+    /// Returns `None` if the code at the path has no choice.
     pub(super) fn position_of_choice(&self, path: &str) -> Option<usize> {
         self.ended_codes.iter().position(|field| field.path == path)
     }
 
-    /// Returns the options for the kind of body. The labels name the endpoints of `version`.
+    /// Lists the kinds. The labels name the endpoints of `version`.
     pub(super) fn kinds(&self, version: &ApiVersion) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
-        let choice = |KindChoice {
-                          value,
-                          label,
-                          body_kind,
-                      }: &KindChoice| {
-            let endpoint = body_kind
-                .record
-                .and_then(|_| example::endpoint(version, *body_kind))
+        let mut choices = Vec::new();
+        for kind in KINDS.iter() {
+            let record = kind.body_kind.record;
+            let endpoint = record
+                .and_then(|_| example::endpoint(version, kind.body_kind))
                 .map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
-            Choice {
-                value: (*value).to_owned(),
-                words: format!("{label}{endpoint}"),
-                chosen: *value == chosen,
-            }
-        };
-        KINDS.iter().map(choice).collect()
+            choices.push(Choice {
+                value: kind.value.to_owned(),
+                words: format!("{}{endpoint}", kind.label),
+                chosen: kind.value == chosen,
+            });
+        }
+        choices
     }
 }
 

@@ -12,42 +12,37 @@ use version_tools::translate::{BodyKind, Finding, Translation};
 use super::example;
 use crate::markdown::inline_html;
 
-/// Maximum number of rows in a table or list of findings.
 const MAX_ROWS: usize = 200;
 
-/// The codes of notes about values that no request sets: under an unknown name, or the name of a
-/// reply.
+/// Notes about values that no request sets: under an unknown name, or the name of a reply.
 const IGNORED: [&str; 3] = ["unknown_name", "not_an_input", "use_endpoint"];
 
-/// The result of a translation.
 pub(super) struct Outcome {
     pub(super) from: Label,
     pub(super) to: Label,
     pub(super) taken_for: Option<String>,
-    /// The other kind that the body could have; present if it has problems as both.
+    /// Present if the body has problems as both kinds that it could have.
     pub(super) otherwise: Option<Otherwise>,
-    /// The translated body.
     pub(super) translated: String,
     pub(super) renames: Rows<Renamed>,
     pub(super) lost: Rows<Lost>,
     pub(super) problems: Rows<Problem>,
-    /// The stricter rules that depend on a field with a problem, as HTML.
+    /// Stricter rules that depend on a field with a problem, as HTML.
     pub(super) pending_rules: Vec<String>,
-    /// The values that the target version ignores, although it has an input or an endpoint for them.
+    /// The target version has an input or an endpoint for these values.
     pub(super) ignored: Rows<Noticed>,
-    /// The notes that neither a shown problem nor an ignored value contains.
+    /// Notes that neither a shown problem nor an ignored value contains.
     pub(super) notices: Rows<Noticed>,
-    /// The command that lets the target version check the body; `None` for a response.
+    /// Lets the target version check the body; `None` for a response.
     pub(super) check: Option<String>,
 }
 
-/// The result for the other kind of body.
 pub(super) struct Otherwise {
     pub(super) taken_for: String,
     pub(super) problems: Rows<Problem>,
 }
 
-/// The first rows of findings, and the total number.
+/// The first rows, and the total number.
 pub(super) struct Rows<T> {
     pub(super) rows: Vec<T>,
     pub(super) count: usize,
@@ -68,11 +63,11 @@ pub(super) struct Problem {
     pub(super) field: String,
     pub(super) message: String,
     pub(super) code: String,
-    /// The advice for an ended code, as HTML.
+    /// Advice, as HTML.
     pub(super) ended_code: Option<String>,
-    /// The page with the accepted codes, if the problem is about a code.
+    /// The accepted codes, if the problem is about a code.
     pub(super) codes: Option<String>,
-    /// The stricter rules about the field, as HTML.
+    /// Stricter rules about the field, as HTML.
     pub(super) rules: Vec<String>,
 }
 
@@ -82,29 +77,24 @@ pub(super) struct Noticed {
 }
 
 impl Outcome {
-    /// Describes the translation of a body. `origin` is the address of the register for commands.
+    /// `origin` is the address of the register for commands.
     pub(super) fn new(translation: Translation, to: &Served, origin: &str) -> Self {
-        let row = |problem| Problem::new(problem, to.version, &translation.notices);
-        let problems = Rows::new(translation.problems, row);
+        let problems = list_problems(translation.problems, to, &translation.notices);
         let otherwise = translation.otherwise.and_then(|other| {
             Some(Otherwise {
                 taken_for: taken_for(&other.body_kind)?,
-                problems: Rows::new(other.problems, row),
+                problems: list_problems(other.problems, to, &translation.notices),
             })
         });
-        let is_in_problem = |notice: &Finding| {
-            let mut rows = problems.rows.iter();
-            notice.ended.is_some() && rows.any(|problem| problem.field == notice.path)
-        };
         let (ignored, notices): (Vec<&Finding>, Vec<&Finding>) = translation
             .notices
             .iter()
-            .filter(|notice| !is_in_problem(notice))
+            .filter(|notice| {
+                // The problem of the field shows the advice about its ended code.
+                let mut rows = problems.rows.iter();
+                notice.ended.is_none() || !rows.any(|problem| problem.field == notice.path)
+            })
             .partition(|notice| IGNORED.contains(&notice.code));
-        let noticed = |notice: &Finding| Noticed {
-            path: notice.path.clone(),
-            message: notice.message.clone(),
-        };
         Self {
             from: translation.from,
             to: translation.to,
@@ -121,12 +111,25 @@ impl Outcome {
                 value: truncated(&loss.value.to_string()),
                 why: loss.message,
             }),
-            ignored: Rows::new(ignored, noticed),
-            notices: Rows::new(notices, noticed),
+            ignored: Rows::new(ignored, Noticed::from),
+            notices: Rows::new(notices, Noticed::from),
             problems,
             pending_rules: Vec::new(),
         }
     }
+}
+
+impl From<&Finding> for Noticed {
+    fn from(notice: &Finding) -> Self {
+        Self {
+            path: notice.path.clone(),
+            message: notice.message.clone(),
+        }
+    }
+}
+
+fn list_problems(found: Vec<ErrorEntry>, to: &Served, notices: &[Finding]) -> Rows<Problem> {
+    Rows::new(found, |problem| Problem::new(problem, to.version, notices))
 }
 
 impl Outcome {
@@ -177,8 +180,6 @@ impl<T> Rows<T> {
     }
 }
 
-/// Returns the command that lets a version check a request without storing anything; `None` for a
-/// response.
 fn check_command(origin: &str, version: &ApiVersion, kind: BodyKind) -> Option<String> {
     if kind.direction != Some(Direction::Request) {
         return None;
@@ -193,13 +194,13 @@ fn check_command(origin: &str, version: &ApiVersion, kind: BodyKind) -> Option<S
         }
     }
     Some(format!(
-        "curl -i -X {method} {origin}{}{path} \\\n  -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: \
-         application/json' \\\n  -H 'Prefer: validate-only, handling=strict' -d @body.json",
+        "curl -i -X {method} {origin}{}{path} \\\n  -H \"Authorization: Bearer $TOKEN\" \
+         -H 'Content-Type: application/json' \\\n  \
+         -H 'Prefer: validate-only, handling=strict' -d @body.json",
         version.label.base_path()
     ))
 }
 
-/// Describes the detected kind of a body.
 fn taken_for(body_kind: &BodyKind) -> Option<String> {
     let record = body_kind.record?.name();
     let what = match (body_kind.direction?, body_kind.purpose) {

@@ -15,14 +15,13 @@ use super::steps::{Step, steps};
 use super::{MovePair, example};
 use crate::documents::Link;
 use crate::markdown::inline_html;
-use crate::page_location::{DocsLocation, SettingsLink, html};
+use crate::page_location::{DocsLocation, SettingsLink};
 
-/// The parts of the state that the page needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageContext {
     pub(super) versions: &'static Versions,
     lists: &'static Lists,
-    /// The page with the readiness of the reader's organisation, if this listener serves it.
+    /// The readiness of the reader's organisation, if this listener serves it.
     readiness: Option<&'static str>,
 }
 
@@ -42,14 +41,12 @@ struct MovePage {
     place: DocsLocation,
     from: Label,
     to: Label,
-    /// The address of the page.
     address: String,
-    /// The other pairs with one of the two versions.
+    /// Other pairs with one of the two versions.
     others: Vec<Link>,
     states: [VersionState; 2],
-    /// Whether the target version is not released for production.
     is_sandbox_only: bool,
-    /// The number of changes and of breaking changes, in a sentence.
+    /// Changes and breaking changes, in a sentence.
     counted: String,
     sections: Vec<ShownSection>,
     steps: Vec<Step>,
@@ -61,24 +58,22 @@ struct MovePage {
     release_notes: [Link; 2],
 }
 
-/// The changes of a section.
 struct ShownSection {
     anchor: String,
     title: &'static str,
     meaning: &'static str,
-    /// Whether the changes break nothing, so that the section is closed at first.
+    /// Whether the changes break nothing: the section is closed at first.
     is_optional: bool,
     changes: Vec<ShownChange>,
 }
 
-/// A change, as HTML.
+/// As HTML.
 struct ShownChange {
     subject: String,
     summary: String,
     advice: String,
 }
 
-/// The dates and the state of a version.
 struct VersionState {
     label: Label,
     state: &'static str,
@@ -105,7 +100,6 @@ impl VersionState {
     }
 }
 
-/// Renders the page with an example of the selected kind of body in its form.
 pub(super) fn with_example(
     pair: MovePair,
     mut form: Form,
@@ -117,10 +111,11 @@ pub(super) fn with_example(
     if let Some(example) = &example {
         form.set_body(format!("{example:#}"));
     }
-    html(&MovePage {
+    let page = MovePage {
         is_example: example.is_some(),
         ..MovePage::new(pair, form, None, context)
-    })
+    };
+    page.render()
 }
 
 /// Renders the page with the result of a translation, or with the faults of its form.
@@ -130,7 +125,7 @@ pub(super) fn with_outcome(
     outcome: Option<Outcome>,
     context: PageContext,
 ) -> Result<String, askama::Error> {
-    html(&MovePage::new(pair, form, outcome, context))
+    MovePage::new(pair, form, outcome, context).render()
 }
 
 impl MovePage {
@@ -172,12 +167,10 @@ impl MovePage {
         }
     }
 
-    /// Whether a version is deprecated or will be.
     fn has_deprecation(&self) -> bool {
         self.states.iter().any(|state| state.deprecated.is_some())
     }
 
-    /// Whether a version has an end date.
     fn has_end(&self) -> bool {
         self.states.iter().any(|state| state.end.is_some())
     }
@@ -188,7 +181,6 @@ impl MovePage {
         outcome.is_some_and(Outcome::needs_correction)
     }
 
-    /// Whether the reader sent a body.
     fn is_answer(&self) -> bool {
         self.outcome.is_some() || !self.form.faults.is_empty()
     }
@@ -196,24 +188,22 @@ impl MovePage {
 
 impl ShownSection {
     fn new(section: Section, changes: &[&Change]) -> Self {
-        let shown = |change: &&Change| ShownChange {
+        let changes = changes.iter().map(|change| ShownChange {
             subject: change.of.clone(),
             summary: inline_html(&change.summary_with_example()),
             advice: inline_html(&change.advice),
-        };
+        });
         Self {
             anchor: section.anchor(),
             title: section.title(),
             meaning: section.meaning(),
             is_optional: section == Section::Optional,
-            changes: changes.iter().map(shown).collect(),
+            changes: changes.collect(),
         }
     }
 }
 
-/// Explains the problems of a body by the stricter rules: beside each problem the rules about its
-/// field, and separately the rules that depend on such a field. Those can refuse the body after the
-/// problem is fixed.
+/// Explains the problems of a body by the stricter rules about their fields.
 fn explain(outcome: &mut Outcome, difference: &Difference) {
     let mut rules: Vec<(&'static str, &[&'static str], String)> = Vec::new();
     for change in difference.breaking() {
@@ -231,14 +221,14 @@ fn explain(outcome: &mut Outcome, difference: &Difference) {
             .filter(|(subject, ..)| *subject == problem.field);
         problem.rules = about.map(|(.., words)| words.clone()).collect();
     }
-    let has_problem = |field: &str| problems.iter().any(|problem| problem.field == field);
+    let faulty: Vec<&str> = problems.iter().map(|row| row.field.as_str()).collect();
+    // Rules that depend on a faulty field can refuse the body after the problem is fixed.
     let pending = rules.into_iter().filter(|(subject, others, _)| {
-        !has_problem(subject) && others.iter().any(|other| has_problem(other))
+        !faulty.contains(subject) && others.iter().any(|other| faulty.contains(other))
     });
     outcome.pending_rules = pending.map(|(.., words)| words).collect();
 }
 
-/// Returns links to the other pairs with one of the two versions.
 fn other_pairs(pair: MovePair, versions: &Versions) -> Vec<Link> {
     let (from, to) = (pair.from.version.label, pair.to.version.label);
     let labels: Vec<Label> = versions.iter().map(|served| served.version.label).collect();

@@ -8,14 +8,12 @@ use version_tools::difference::{
 
 use super::outcome::Outcome;
 
-/// A step of the move.
 pub(super) struct Step {
     pub(super) words: String,
-    /// Links to the sections and pages about the step.
     pub(super) links: Vec<StepLink>,
 }
 
-/// A link to a section of the page or to another page.
+/// To a section of the page, or to another page.
 pub(super) struct StepLink {
     pub(super) address: String,
     pub(super) words: &'static str,
@@ -38,11 +36,8 @@ impl Step {
     }
 }
 
-/// Returns the steps of a move.
-///
-/// With an outcome, the steps are those that remain after this conversion. `is_newest` says whether
-/// the target is the newest version: the report of readiness is about the newest version only.
-/// `readiness` is the page with this report.
+/// Lists the steps of a move. With an outcome, these are the steps after this conversion.
+/// `readiness` is the page with the report of readiness.
 pub(super) fn steps(
     difference: &Difference,
     is_newest: bool,
@@ -60,12 +55,13 @@ pub(super) fn steps(
         steps.extend(section_step(section, &changes, *to));
     }
     steps.push(Step::new(format!(
-        "Send your requests to {} with the header \"Prefer: validate-only, handling=strict\". {to} \
-         checks them and stores nothing. It answers an accepted request with its usual status, such \
+        "Send your requests to {} with the header \"Prefer: validate-only, handling=strict\". \
+         {to} checks them and stores nothing. It answers an accepted request with its usual status, such \
          as 201 for a new trainee and 200 for an update. It answers a refused one with 422 and its \
          problems.",
         to.base_path()
     )));
+    // The report of readiness is about the newest version only.
     if is_newest {
         steps.push(readiness_step(*from, readiness));
     }
@@ -85,7 +81,6 @@ fn conversion_step(words: impl Into<String>) -> Step {
     Step::new(words).with_link("#convert", "Conversion")
 }
 
-/// Returns the steps about conversions that remain after one.
 fn steps_after_conversion(outcome: &Outcome) -> Vec<Step> {
     let others = conversion_step("Convert one body of each other kind that you send.");
     if outcome.needs_correction() {
@@ -96,7 +91,7 @@ fn steps_after_conversion(outcome: &Outcome) -> Vec<Step> {
     }
 }
 
-/// Returns the step about a section; `None` if its changes need no work.
+/// Returns `None` if the changes need no work.
 fn section_step(section: Section, changes: &[&Change], to: Label) -> Option<Step> {
     let words = match section {
         Section::RenamedFields => "Rename the fields in your requests and responses.".to_owned(),
@@ -112,7 +107,6 @@ fn section_step(section: Section, changes: &[&Change], to: Label) -> Option<Step
     Some(Step::new(words).with_link(&format!("#{}", section.anchor()), section.title()))
 }
 
-/// Whether a change removes or deprecates an endpoint.
 fn is_about_old_endpoint(change: &Change) -> bool {
     matches!(
         &change.detail,
@@ -125,8 +119,8 @@ fn is_about_old_endpoint(change: &Change) -> bool {
 
 fn readiness_step(from: Label, page: Option<&'static str>) -> Step {
     let step = Step::new(format!(
-        "Send your usual requests in {from}. Then read your readiness with GET {}/account/readiness, \
-         and fix the problems that it lists. Before your first request, usage is null.",
+        "Send your usual requests in {from}. Then read your readiness with \
+         GET {}/account/readiness, and fix the problems that it lists. Before your first request, usage is null.",
         from.base_path()
     ));
     match page {

@@ -8,17 +8,15 @@ use domain::Lists;
 
 use crate::documents::{Document, address, rendered};
 
-/// Maximum number of words of a query.
+/// Of a query.
 const MAX_WORDS: usize = 8;
-/// Number of characters that an excerpt shows on each side of the match.
+/// On each side of the match.
 const EXCERPT_CHARS: usize = 90;
 
-/// The searchable entries of a version.
 pub(super) struct Index(Vec<Entry>);
 
 /// A block of a document, a page, or a name.
 pub(super) struct Entry {
-    /// The document or group of the entry.
     pub(super) document: String,
     pub(super) address: String,
     pub(super) title: String,
@@ -26,8 +24,7 @@ pub(super) struct Entry {
 }
 
 impl Index {
-    /// Creates the index of a version. `entries` are other entries, which precede documents with the
-    /// same score.
+    /// `entries` are other entries, which precede documents with the same score.
     pub(super) fn new(
         mut entries: Vec<Entry>,
         served: &Served,
@@ -57,8 +54,7 @@ impl Index {
         Self(entries)
     }
 
-    /// Returns the entries that contain every word of a query, best first, and at most one entry
-    /// for each address.
+    /// Returns the entries that contain every word of a query, best first.
     pub(super) fn find(&self, query: &str) -> Vec<&Entry> {
         let query = query.to_ascii_lowercase();
         let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();
@@ -71,6 +67,7 @@ impl Index {
             .filter_map(|entry| Some((entry.score(&query, &words)?, entry)))
             .collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        // A page is listed once, with its best entry.
         let mut addresses = BTreeSet::new();
         found.retain(|(_, entry)| addresses.insert(&entry.address));
         found.into_iter().map(|(_, entry)| entry).collect()
@@ -78,13 +75,13 @@ impl Index {
 }
 
 impl Entry {
-    /// Returns the score of the entry: words count more in the title than in the text, and the
-    /// whole query counts extra. `None` if the entry lacks a word.
+    /// Rates the entry. Returns `None` if it lacks a word.
     fn score(&self, query: &str, words: &[&str]) -> Option<u32> {
         let title = self.title.to_ascii_lowercase();
         let text = self.text.to_ascii_lowercase();
         let mut score = 0;
         for word in words {
+            // Titles name what a reader searches for.
             score += match (title.contains(word), text.contains(word)) {
                 (true, _) => 10,
                 (false, true) => 1,
@@ -103,8 +100,8 @@ impl Entry {
         Some(score)
     }
 
-    /// Returns the text before the query or the first of its words in the text, the match, and the
-    /// text after it.
+    /// Returns the text before the query or the first of its words, the match, and the text after
+    /// it.
     pub(super) fn excerpt(&self, query: &str) -> [String; 3] {
         let query = query.to_ascii_lowercase();
         // Has the same byte positions as the text.
@@ -115,17 +112,16 @@ impl Entry {
             .unwrap_or((0, 0));
         let (before, rest) = self.text.split_at(start);
         let (found, after) = rest.split_at(length);
-        let is_cut = |text: &str| text.chars().count() > EXCERPT_CHARS;
         let skipped = before.chars().count().saturating_sub(EXCERPT_CHARS);
         let mut shown: [String; 3] = [
             before.chars().skip(skipped).collect(),
             found.to_owned(),
             after.chars().take(EXCERPT_CHARS).collect(),
         ];
-        if is_cut(before) {
+        if skipped > 0 {
             shown[0].insert_str(0, "… ");
         }
-        if is_cut(after) {
+        if after.chars().count() > EXCERPT_CHARS {
             shown[2].push_str(" …");
         }
         shown

@@ -8,10 +8,10 @@ use version_tools::Difference;
 use version_tools::difference::{FieldChange, FieldChangeKind};
 
 use super::index::Entry;
-use crate::move_page::pairs_about;
+use crate::move_page::{LabelPair, pairs_about};
 use crate::page_location::SettingsLink;
 
-/// The settings of an organisation: the path below `/settings`, the title and the content.
+/// The path below `/settings`, the title and the content of each page.
 const SETTINGS: [(&str, &str, &str); 9] = [
     (
         "/requests",
@@ -65,7 +65,7 @@ const SETTINGS: [(&str, &str, &str); 9] = [
     ),
 ];
 
-/// Returns the pages, those of the settings only if the listener serves them.
+/// Lists the pages, those of the settings only if the listener serves them.
 pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<Entry> {
     let mut pages = Vec::new();
     if settings == SettingsLink::Served {
@@ -97,8 +97,8 @@ pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<Entry> {
         let label = served.version.label;
         let newer = pairs_about(label, versions)
             .into_iter()
-            .filter(|(from, _)| *from == label);
-        pages.extend(newer.map(|(from, to)| Entry {
+            .filter(|pair| pair.from == label);
+        pages.extend(newer.map(|LabelPair { from, to }| Entry {
             document: "Versions".to_owned(),
             address: paths::move_page(from, to),
             title: format!("Move from {from} to {to}"),
@@ -111,8 +111,7 @@ pub(super) fn all(versions: &Versions, settings: SettingsLink) -> Vec<Entry> {
     pages
 }
 
-/// Returns the fields of other versions that a version does not have under the same name. Each
-/// leads to the page about the move from the other version.
+/// Lists the fields of other versions that a version does not have under the same name.
 pub(super) fn renamed_fields(served: &Served, versions: &Versions, lists: &Lists) -> Vec<Entry> {
     let label = served.version.label;
     let own_names = names::all(served.version);
@@ -121,36 +120,46 @@ pub(super) fn renamed_fields(served: &Served, versions: &Versions, lists: &Lists
         let difference = Difference::between(other, served, lists);
         // A name can be removed from requests and renamed in responses: the new name counts.
         let mut changes: Vec<_> = difference.fields().filter_map(names_in_change).collect();
-        changes.sort_by_key(|(before, after)| (*before, after.is_none()));
-        changes.dedup_by_key(|(before, _)| *before);
-        changes.retain(|(before, _)| !own_names.contains(before));
+        changes.sort_by_key(|names| (names.before, names.after.is_none()));
+        changes.dedup_by_key(|names| names.before);
+        changes.retain(|names| !own_names.contains(&names.before));
         let from = other.version.label;
-        entries.extend(changes.into_iter().map(|(before, after)| Entry {
-            document: format!("Field of {from}"),
-            address: paths::move_page(from, label),
-            title: before.to_owned(),
-            text: match after {
-                Some(after) => format!("{before} of {from} is {after} in {label}."),
-                None => format!("{before} of {from} has no field in {label}."),
-            },
-        }));
+        entries.extend(
+            changes
+                .into_iter()
+                .map(|ChangedName { before, after }| Entry {
+                    document: format!("Field of {from}"),
+                    address: paths::move_page(from, label),
+                    title: before.to_owned(),
+                    text: match after {
+                        Some(after) => format!("{before} of {from} is {after} in {label}."),
+                        None => format!("{before} of {from} has no field in {label}."),
+                    },
+                }),
+        );
     }
     entries
 }
 
-/// Returns the name of a field before a change, and after it if there is one; `None` if the change
-/// is not about a name of the version before.
-fn names_in_change(change: &FieldChange) -> Option<(&'static str, Option<&'static str>)> {
-    match change.kind {
+/// The names of a field before and after a change.
+struct ChangedName {
+    before: &'static str,
+    after: Option<&'static str>,
+}
+
+/// Returns `None` if the change is not about a name of the version before.
+fn names_in_change(change: &FieldChange) -> Option<ChangedName> {
+    let (before, after) = match change.kind {
         FieldChangeKind::Renamed { before, after }
         | FieldChangeKind::Rewritten { before, after }
         | FieldChangeKind::Joined { before, after, .. }
         | FieldChangeKind::Split { before, after, .. }
-        | FieldChangeKind::Rejoined { before, after, .. } => Some((before, Some(after))),
-        FieldChangeKind::Removed { name, same_value } => Some((name, same_value)),
+        | FieldChangeKind::Rejoined { before, after, .. } => (before, Some(after)),
+        FieldChangeKind::Removed { name, same_value } => (name, same_value),
         FieldChangeKind::Added { .. }
         | FieldChangeKind::Redefined { .. }
         | FieldChangeKind::LeftOutWhenUnset { .. }
-        | FieldChangeKind::AlwaysShown { .. } => None,
-    }
+        | FieldChangeKind::AlwaysShown { .. } => return None,
+    };
+    Some(ChangedName { before, after })
 }
