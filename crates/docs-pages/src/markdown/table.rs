@@ -5,7 +5,7 @@ use super::escaped;
 /// The state of the renderer in a table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// As values of HTML attributes; empty for a column without a name.
+    /// Values of HTML attributes; empty for a column without a name.
     columns: Vec<String>,
     is_in_body: bool,
     column: usize,

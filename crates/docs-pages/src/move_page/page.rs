@@ -67,7 +67,7 @@ struct ShownSection {
     changes: Vec<ShownChange>,
 }
 
-/// As HTML.
+/// HTML of one change.
 struct ShownChange {
     subject: String,
     summary: String,

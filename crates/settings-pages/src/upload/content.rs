@@ -17,7 +17,7 @@ const EXAMPLE_CHARS: usize = 40;
 pub(crate) struct FileContent {
     /// Of a workbook; the first one was read.
     pub(crate) sheets: Vec<String>,
-    /// As the file spells them.
+    /// Spelled like in the file.
     pub(crate) header: Vec<String>,
     pub(crate) columns: Vec<FileColumn>,
     /// Lines of rows with fewer cells than headings.

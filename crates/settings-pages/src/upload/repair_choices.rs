@@ -15,7 +15,7 @@ pub(crate) struct RepairChoices {
     pub(crate) are_made: bool,
     /// Names of repairs.
     accepted: Vec<String>,
-    /// As the form names it; blank if none was chosen.
+    /// The name in the form; blank if none was chosen.
     date_order: String,
 }
 

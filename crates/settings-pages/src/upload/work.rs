@@ -53,7 +53,7 @@ const PAUSES: [Duration; 4] = [
 /// The lease is longer.
 const LEASE_RENEWAL: Duration = Duration::from_secs(10);
 
-/// Why work ends before its last row.
+/// A reason to end work before its last row.
 #[derive(Debug, thiserror::Error)]
 enum WorkEnd {
     #[error("the server stops")]
