@@ -2,7 +2,8 @@
 //! under Patroni and etcd, PgBouncer, and HAProxy before the servers. Every request has its answer
 //! in time, and nothing acknowledged is lost.
 //!
-//! The short form is part of `make test-long`; `make failover-test` runs every scenario.
+//! The short form is part of `make test-long`; `make test-load TEST=failover` runs every
+//! scenario.
 
 #![expect(
     clippy::disallowed_methods,

@@ -31,7 +31,7 @@
 //!    otherwise a COMMIT may follow a failed statement.
 //!
 //! Test each against real servers in `tests/client.rs`, also behind a pooler (`scripts/test
-//! postgres`, `make test-postgres-variants`). In a run on SQLite these tests do nothing.
+//! postgres`, `scripts/test variants postgres`). In a run on SQLite these tests do nothing.
 
 mod address;
 mod commit;
