@@ -28,10 +28,6 @@ test: format-check structure ## Check formatting and structure, and run the test
 test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits of time, load and crashes, missing tools, adding a version, clients, the kit
 	scripts/test-long
 
-.PHONY: check-missing-tools
-check-missing-tools: ## Hide each tool that tests need in turn, and check that these tests are reported as skipped
-	scripts/check-missing-tools
-
 .PHONY: test-clients
 test-clients: ## Generate clients in three languages from the OpenAPI documents, and let each keep a trainee's record (clients/README.md)
 	scripts/test-clients
@@ -41,60 +37,38 @@ test-clients: ## Generate clients in three languages from the OpenAPI documents,
 check-deploy: ## Check the deployment kit, raise each alert, and walk through the kit with real processes (deploy/README.md)
 	scripts/check-deploy
 
-.PHONY: test-postgres
-test-postgres: ## Run the part of `make test` that uses PostgreSQL
-	scripts/test postgres
-
-.PHONY: test-postgres-variants
-test-postgres-variants: ## Run the part of `make test` that uses PostgreSQL with TLS, in other languages and behind PgBouncer
-	scripts/test variants postgres
-
 # Each on both databases, in a release build.
+# The tests of `make test-load`. Those of endurance run on both databases, in a release build.
 ENDURANCE := scripts/test-endurance
+LOADS := crash faults race rolling following sync upload failover soak crowd
+# Kills the server 200 times, and PostgreSQL 20 times; nothing acknowledged may be lost.
+LOAD_crash = CRASH_KILLS=200 POSTGRES_STOPS=20 $(ENDURANCE) crash durability
+# Fails every statement of every write on PostgreSQL in every way; the rows contradict no answer.
+LOAD_faults = TEST_DATABASE=postgres cargo test --workspace --locked --test api -- api::failed_statements::every_fault::
+# Sends overlapping requests in 1,000 rounds, and compares the answers with a sequential model.
+LOAD_race = HISTORIES=1000 $(ENDURANCE) history
+# Restarts two servers over one PostgreSQL 20 times in turn; no request may be lost.
+LOAD_rolling = RESTARTS=20 $(ENDURANCE) rolling
+# Follows lists and changes while others write, on two servers; no client may miss anything.
+LOAD_following = FOLLOWED_TRAINEES=2000 FOLLOWING_RUNS=8 FOLLOWING_PAUSE_MS=250 FOLLOWING_SECONDS=60 FOLLOWING_WRITERS=16 \
+	$(ENDURANCE) following
+# Pushes and pulls 5,000 trainees with trainee-sync while it and the server are killed 10 times each.
+LOAD_sync = SYNC_TRAINEES=5000 SYNC_KILLS=10 $(ENDURANCE) sync::
+# Checks and sends 5,000 rows of a file while the server is killed 10 times; no row may be lost or sent twice.
+LOAD_upload = UPLOAD_ROWS=5000 UPLOAD_KILLS=5 cargo test --workspace --locked --test program -- uploads::
+# Breaks PostgreSQL under two servers in every way that operators meet, and tells each outage in seconds; some of them with
+# CASES, a part of their names. Packages of Debian: postgresql patroni etcd-server pgbouncer haproxy iproute2 locales. Needs root.
+LOAD_failover = cargo build --workspace --locked && TEST_DATABASE=postgres FAILOVER_SECONDS=5 FAILOVER_TTL=20 FAILOVER_CASES='$(CASES)' \
+	cargo test --workspace --locked --test failover -- --nocapture --test-threads 1
+# Loads the server for 10 minutes, then abuses it beside ordinary clients; nothing may be lost, slow or growing.
+LOAD_soak = SOAK_SECONDS=$${SOAK_SECONDS:-600} $(ENDURANCE) soak
+# Holds 900 requests without their end, and 900 unread replies; the server may hold 160 MB and 120 MB.
+LOAD_crowd = CROWD=900 $(ENDURANCE) waiting_crowds
 
-.PHONY: crash-test
-crash-test: ## Kill the server 200 times, and PostgreSQL 20 times, under load; nothing acknowledged may be lost
-	CRASH_KILLS=200 POSTGRES_STOPS=20 $(ENDURANCE) crash durability
-
-.PHONY: faults-test
-faults-test: ## Fail every statement of every write on PostgreSQL in every way; the rows contradict no answer
-	TEST_DATABASE=postgres cargo test --workspace --locked --test api -- api::failed_statements::every_fault::
-
-.PHONY: race-test
-race-test: ## Send overlapping requests in 1,000 rounds, and compare the answers with a sequential model
-	HISTORIES=1000 $(ENDURANCE) history
-
-.PHONY: rolling-test
-rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
-	RESTARTS=20 $(ENDURANCE) rolling
-
-.PHONY: following-test
-following-test: ## Follow lists and changes while others write, on two servers; no client may miss anything
-	FOLLOWED_TRAINEES=2000 FOLLOWING_RUNS=8 FOLLOWING_PAUSE_MS=250 FOLLOWING_SECONDS=60 FOLLOWING_WRITERS=16 \
-		$(ENDURANCE) following
-
-.PHONY: sync-test
-sync-test: ## Push and pull 5,000 trainees with trainee-sync while it and the server are killed 10 times each
-	SYNC_TRAINEES=5000 SYNC_KILLS=10 $(ENDURANCE) sync::
-
-.PHONY: upload-test
-upload-test: ## Check and send 5,000 rows of an uploaded file while the server is killed 10 times; no row may be lost or sent twice
-	UPLOAD_ROWS=5000 UPLOAD_KILLS=5 cargo test --workspace --locked --test program -- uploads::
-
-# Packages of Debian: postgresql patroni etcd-server pgbouncer haproxy iproute2 locales. Network namespaces need root.
-.PHONY: failover-test
-failover-test: ## Break PostgreSQL under two servers in every way that operators meet; tell each outage in seconds
-	cargo build --workspace --locked
-	TEST_DATABASE=postgres FAILOVER_SECONDS=5 FAILOVER_TTL=20 FAILOVER_CASES='$(CASES)' \
-		cargo test --workspace --locked --test failover -- --nocapture --test-threads 1
-
-.PHONY: soak
-soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; nothing may be lost, slow or growing
-	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(ENDURANCE) soak
-
-.PHONY: crowd-test
-crowd-test: ## Hold 900 requests without their end, and 900 unread replies; the server may hold 160 MB and 120 MB
-	CROWD=900 $(ENDURANCE) waiting_crowds
+.PHONY: test-load
+test-load: ## Run a test under load at full length: make test-load TEST=crash (the Makefile describes all)
+	@$(if $(LOAD_$(TEST)),,echo 'usage: make test-load TEST=NAME with one of: $(LOADS)' >&2; exit 2)
+	$(LOAD_$(TEST))
 
 .PHONY: dist
 dist: ## Build the program that is installed, optimised by what it does under load (docs/operations/install.md)
@@ -130,7 +104,7 @@ lint:
 	cargo clippy --manifest-path bench/plain/Cargo.toml --target-dir $(PLAIN_TARGET) --all-targets --locked -- -D warnings
 
 .PHONY: structure
-structure: ## Check the dependencies of crates, the length of files, wording, spelling, and links of documents
+structure:
 	cargo xtask structure
 	cargo xtask imports
 	cargo xtask check-style
@@ -149,26 +123,18 @@ new-version: ## Begin a version: make new-version VERSION=v2027.0 FROM=v2026.1 (
 remove-version: ## Remove a version and all that belongs to it: make remove-version VERSION=v2027.0
 	@cargo xtask remove-version $(VERSION)
 
-.PHONY: check-new-version
-check-new-version: ## Add a version to a copy of the sources, and remove it and the oldest one again
-	scripts/check-new-version full
-
 .PHONY: docs
 docs: ## Write the documents that follow from the code
 	cargo run --locked --quiet --package server --example documents -- docs
-
-.PHONY: fuzz-api
-fuzz-api: ## Try every version with requests drawn from its OpenAPI document (needs Python)
-	scripts/fuzz-api
 
 .PHONY: fuzz
 fuzz: ## Try any bytes on all that reads what comes from outside, 10 minutes each (needs a nightly compiler)
 	scripts/fuzz
 
 .PHONY: audit
-audit: ## Check licences, sources and forbidden crates, and find dependencies that nothing uses
+audit: ## Check licences, sources and forbidden crates, and find unused dependencies (make audit-advisories: known vulnerabilities)
 	scripts/audit
 
 .PHONY: audit-advisories
-audit-advisories: ## Ask whether a known vulnerability concerns what is built in (needs the network)
+audit-advisories:
 	scripts/audit advisories
