@@ -37,7 +37,6 @@ test-clients: ## Generate clients in three languages from the OpenAPI documents,
 check-deploy: ## Check the deployment kit, raise each alert, and walk through the kit with real processes (deploy/README.md)
 	scripts/check-deploy
 
-# Each on both databases, in a release build.
 # The tests of `make test-load`. Those of endurance run on both databases, in a release build.
 ENDURANCE := scripts/test-endurance
 LOADS := crash faults race rolling following sync upload failover soak crowd
